@@ -1,0 +1,81 @@
+use prost_types::Timestamp;
+
+use super::*;
+use crate::output::Format;
+
+pub(crate) fn response() -> v1::CheckResponse {
+    let at = |seconds| Some(Timestamp { seconds, nanos: 0 });
+    v1::CheckResponse {
+        verdict: Some(v1::Verdict {
+            classification: v1::Classification::UserPermission.into(),
+            signature: "http-403".to_owned(),
+            rule_id: "http-403".to_owned(),
+            fault: v1::Fault::UserRight.into(),
+            remedy: v1::Remedy::AskAdmin.into(),
+            retry_at: None,
+            retry_basis: v1::RetryBasis::None.into(),
+            retry_safety: v1::RetrySafety::Safe.into(),
+            dispatch_code: v1::DispatchCode::BackendFailed.into(),
+            text: "Call of `jira_search` failed (http-403): this user lacks the right to do that. No data came back: \
+                   do not report or assume a result. Calling again does not help; tell the user which right is missing."
+                .to_owned(),
+            user_hint: "Ask an administrator of jira_search for the right.".to_owned(),
+            cooldown: Some(v1::Cooldown {
+                active: false,
+                until: at(1_796_086_400),
+                hits: 1,
+                episodes: 1,
+                scope: v1::Scope::User.into(),
+            }),
+            diagnosis: v1::DiagnosisState::None.into(),
+            job_id: String::new(),
+            health: Some(v1::HealthSummary { state: v1::ToolState::Ok.into(), ..Default::default() }),
+            durability: v1::Durability::Committed.into(),
+            evidence: vec![v1::Evidence {
+                field: "httpStatus".to_owned(),
+                expected: "403".to_owned(),
+                seen: "403".to_owned(),
+            }],
+        }),
+        revision: "r7".to_owned(),
+        stale: false,
+        warnings: vec![v1::Warning {
+            code: v1::WarningCode::Dropped.into(),
+            field: "failure.headers[0].name".to_owned(),
+            message: "`a b` is no header name and is left out".to_owned(),
+        }],
+    }
+}
+
+#[test]
+fn a_verdict_reads_in_100_columns() {
+    let (mut out, written) = Out::captured(Format::Table);
+    render(&mut out, "jira_search", &response()).expect("memory");
+    let text = written.text();
+    assert!(text.lines().all(|it| it.chars().count() <= 100), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_json_answer_is_one_object_without_anything_around_it() {
+    let (mut out, written) = Out::captured(Format::Json);
+    let response = response();
+    out.answer(&response, |_| panic!("no table is asked for")).expect("memory");
+    let value: serde_json::Value = serde_json::from_str(&written.text()).expect("one JSON value");
+    assert_eq!(value["verdict"]["classification"], "CLASSIFICATION_USER_PERMISSION");
+    assert_eq!(value["verdict"]["cooldown"]["hits"], "1", "64-bit numbers are texts in proto3 JSON");
+}
+
+#[test]
+fn the_flags_of_the_report_itself_reach_the_request() {
+    use clap::Parser as _;
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+    let line = Line::parse_from(["check", "--tool", "x", "--report-id", "r", "--at-least", "7", "--full"]);
+    let request = request(&line.args).expect("usable");
+    assert_eq!((request.report_id.as_str(), request.at_least.as_str()), ("r", "7"));
+    assert_eq!(request.detail(), v1::DetailLevel::Full);
+}

@@ -1,0 +1,90 @@
+//! `agrajag mark`: a status set by hand.
+
+use std::time::Duration;
+
+use agrajag_proto::v1;
+use chrono::{DateTime, Utc};
+
+use super::{Context, WriterArgs, write_document};
+use crate::args::key::KeyArgs;
+use crate::args::time;
+use crate::error::{Error, Exit};
+use crate::wire::choice;
+
+/// Flags of `mark`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Args {
+    /// The status.
+    #[arg(value_parser = choice::<v1::HealthStatus>(), ignore_case = true)]
+    status: v1::HealthStatus,
+    #[command(flatten)]
+    key: KeyArgs,
+    /// Why it is down or degraded [default: technically-broken when down, intermittent when degraded].
+    #[arg(long, value_parser = choice::<v1::Classification>(), ignore_case = true)]
+    class: Option<v1::Classification>,
+    #[command(flatten)]
+    end: EndArgs,
+    #[command(flatten)]
+    writer: WriterArgs,
+}
+
+/// When it ends.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct EndArgs {
+    /// When it is expected to end, for example `2026-11-30T14:05:00Z`.
+    #[arg(long, value_name = "INSTANT", value_parser = time::instant, conflicts_with = "within")]
+    until: Option<DateTime<Utc>>,
+    /// The same as a span from this machine's time on, for example `2h`.
+    #[arg(long = "for", value_name = "SPAN", value_parser = time::span)]
+    within: Option<Duration>,
+}
+
+impl EndArgs {
+    /// The end, if one is named. `now` is this machine's time.
+    pub(crate) fn at(&self, now: DateTime<Utc>) -> Option<prost_types::Timestamp> {
+        self.until.or_else(|| self.within.map(|it| now + it)).map(time::wire_instant)
+    }
+}
+
+/// Writes and shows the document.
+pub(crate) async fn run(args: &Args, context: &mut Context) -> Result<Exit, Error> {
+    let end = args.end.at(Utc::now());
+    if args.status == v1::HealthStatus::Ok && (args.class.is_some() || end.is_some()) {
+        return Err(Error::input(
+            "`mark ok` takes neither `--class` nor `--until` nor `--for`",
+            "leave them away: a tool that works has no cause and no end of it",
+        ));
+    }
+    let remote = context.connect().await?;
+    let (tenant_id, key, note, by) =
+        (args.key.tenant_id(), Some(args.key.to_key()), args.writer.note(), args.writer.by());
+    let classification = args.class.map_or(0, i32::from);
+    let mut admin = remote.admin();
+    let out = &mut context.out;
+    match args.status {
+        v1::HealthStatus::Down => {
+            let request = v1::MarkUnavailableRequest {
+                tenant_id,
+                key,
+                classification,
+                expected_recovery_at: end,
+                note,
+                by,
+            };
+            let response = remote.answer(admin.mark_unavailable(remote.request(request)).await)?;
+            out.answer(&response, |out| write_document(out, response.document.as_ref(), &response.warnings))?;
+        }
+        v1::HealthStatus::Degraded => {
+            let request =
+                v1::MarkDegradedRequest { tenant_id, key, classification, expected_recovery_at: end, note, by };
+            let response = remote.answer(admin.mark_degraded(remote.request(request)).await)?;
+            out.answer(&response, |out| write_document(out, response.document.as_ref(), &response.warnings))?;
+        }
+        v1::HealthStatus::Ok | v1::HealthStatus::Unspecified => {
+            let request = v1::MarkAvailableRequest { tenant_id, key, note, by };
+            let response = remote.answer(admin.mark_available(remote.request(request)).await)?;
+            out.answer(&response, |out| write_document(out, response.document.as_ref(), &response.warnings))?;
+        }
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,2 @@
+//! The `agrajag` binary.
+fn main() {}

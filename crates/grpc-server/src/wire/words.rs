@@ -1,0 +1,143 @@
+//! The closed sets of words, in both directions. Each pair is written once, and a test walks all of them.
+
+use agrajag_proto::v1;
+use health_model::vocabulary as model;
+
+/// `wire_to_model` answers `None` for UNSPECIFIED and for what this server does not know.
+macro_rules! words {
+    ($($to_model:ident, $to_wire:ident: $wire:ident <=> $model:ty { $($name:ident = $variant:ident),+ $(,)? })+) => {
+        $(
+            pub(crate) fn $to_model(word: i32) -> Option<$model> {
+                match v1::$wire::try_from(word) {
+                    $(Ok(v1::$wire::$name) => Some(<$model>::$variant),)+
+                    _ => None,
+                }
+            }
+
+            pub(crate) const fn $to_wire(word: $model) -> v1::$wire {
+                match word {
+                    $(<$model>::$variant => v1::$wire::$name,)+
+                }
+            }
+        )+
+
+        #[cfg(test)]
+        mod tests {
+            use super::*;
+
+            #[test]
+            fn every_word_survives_the_wire_and_none_is_missing() {
+                $(
+                    for &word in <$model>::ALL {
+                        assert_eq!($to_model($to_wire(word) as i32), Some(word), stringify!($wire));
+                    }
+                    let known = (0..64).filter(|it| v1::$wire::try_from(*it).is_ok()).count();
+                    let extra = extra(stringify!($wire));
+                    assert_eq!(known, <$model>::ALL.len() + 1 + extra, "{} has words without a model", stringify!($wire));
+                    assert_eq!($to_model(0), None);
+                    assert_eq!($to_model(-1), None);
+                    assert_eq!($to_model(9_999), None);
+                )+
+            }
+
+            /// Words that only the wire has.
+            fn extra(set: &str) -> usize {
+                match set {
+                    // NOT_A_SIGNAL is a flag in the model; NONE is an absent basis.
+                    "Classification" | "RetryBasis" => 1,
+                    _ => 0,
+                }
+            }
+        }
+    };
+}
+
+words! {
+    status, wire_status: HealthStatus <=> model::Status { Ok = Ok, Degraded = Degraded, Down = Down }
+    state, wire_state: ToolState <=> model::EffectiveStatus {
+        Ok = Ok, Retesting = Retesting, Degraded = Degraded, Down = Down,
+    }
+    scope, wire_scope: Scope <=> model::Scope {
+        Session = Session, User = User, Project = Project, Tenant = Tenant, Global = Global,
+    }
+    classification, wire_classification: Classification <=> model::Classification {
+        TechnicallyBroken = TechnicallyBroken,
+        UserSpecificTechnical = UserSpecificTechnical,
+        UserPermission = UserPermission,
+        UserInput = UserInput,
+        Intermittent = Intermittent,
+        Working = Working,
+        Unclear = Unclear,
+    }
+    dispatch_code, wire_dispatch_code: DispatchCode <=> model::DispatchCode {
+        NotRegistered = NotRegistered,
+        BackendUnreachable = BackendUnreachable,
+        BackendFailed = BackendFailed,
+        Disallowed = Disallowed,
+    }
+    tool_kind, wire_tool_kind: ToolKind <=> model::ToolKind {
+        Client = Client, Mcp = Mcp, Rest = Rest, Builtin = Builtin,
+    }
+    target, wire_target: ToolTarget <=> model::Target { Fixed = Fixed, Argument = Argument }
+    credential, wire_credential: CredentialOwner <=> model::CredentialOwner {
+        User = User, Project = Project, Tenant = Tenant, None = None,
+    }
+    failure_kind, wire_failure_kind: FailureKind <=> model::FailureKind {
+        ConnectRefused = ConnectRefused,
+        Dns = Dns,
+        NetworkUnreachable = NetworkUnreachable,
+        Tls = Tls,
+        ConnectTimeout = ConnectTimeout,
+        ReadTimeout = ReadTimeout,
+        Timeout = Timeout,
+        Reset = Reset,
+        Protocol = Protocol,
+        Decode = Decode,
+        NotStarted = NotStarted,
+        Closed = Closed,
+        Cancelled = Cancelled,
+        ToolException = ToolException,
+    }
+    phase, wire_phase: CallPhase <=> model::Phase {
+        Spawn = Spawn, Connect = Connect, Initialize = Initialize, List = List, Call = Call, Auth = Auth,
+    }
+    not_found_of, wire_not_found_of: NotFoundOf <=> model::NotFoundOf { Endpoint = Endpoint, Entity = Entity }
+    fault, wire_fault: Fault <=> model::Fault {
+        CallerInput = CallerInput,
+        UserCredential = UserCredential,
+        UserRight = UserRight,
+        Target = Target,
+        ToolHost = ToolHost,
+        Network = Network,
+        Upstream = Upstream,
+        Unknown = Unknown,
+    }
+    remedy, wire_remedy: Remedy <=> model::Remedy {
+        FixInput = FixInput,
+        RetryAt = RetryAt,
+        Reauthenticate = Reauthenticate,
+        AskAdmin = AskAdmin,
+        ReopenSession = ReopenSession,
+        PlanWithout = PlanWithout,
+        AwaitDiagnosis = AwaitDiagnosis,
+    }
+    retry_basis, wire_retry_basis: RetryBasis <=> model::RetryBasis {
+        Exact = Exact, UpperBound = UpperBound, Computed = Computed,
+    }
+    retry_safety, wire_retry_safety: RetrySafety <=> model::RetrySafety {
+        Safe = Safe, VerifyFirst = VerifyFirst, Unsafe = Unsafe,
+    }
+    diagnosis_state, wire_diagnosis_state: DiagnosisState <=> model::DiagnosisState {
+        None = None,
+        Enqueued = Enqueued,
+        Coalesced = Coalesced,
+        AlreadyDiagnosed = AlreadyDiagnosed,
+        Suppressed = Suppressed,
+    }
+    origin, wire_origin: StatusOrigin <=> model::Origin {
+        Event = Event, Checker = Checker, Engine = Engine, Admin = Admin, Success = Success,
+    }
+    eta_basis, wire_eta_basis: RecoveryBasis <=> model::EtaBasis {
+        Computed = Computed, RetryAfter = RetryAfter, Engine = Engine, Admin = Admin,
+    }
+}

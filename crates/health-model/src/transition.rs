@@ -1,0 +1,323 @@
+//! Effects and what each does to a document (R54…R60).
+//!
+//! An effect names its document by key, so that a list of effects is data: it can be shown, stored, replayed and
+//! applied again to a newer document after a conflict. [`apply`] is the only way a document changes.
+
+use crate::Instant;
+use crate::cooldown::{self, Window};
+use crate::document::{Connection, Cooldown, Diagnosis, Document, Health, HistoryEntry, Hold};
+use crate::key::DocumentKey;
+use crate::policy::Policy;
+use crate::vocabulary::{Classification, EtaBasis, Origin, Status};
+use crate::words;
+
+/// A change of one document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Effect {
+    /// The document.
+    pub key: DocumentKey,
+    /// The change.
+    pub kind: EffectKind,
+}
+
+/// The kinds of change.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EffectKind {
+    /// Sets a status: mark unavailable, degraded or available.
+    Mark(Mark),
+    /// Opens the next cooldown window of (signature, user). Never touches the status (R6).
+    OpenCooldown {
+        /// The kind of error.
+        signature: String,
+        /// The user; `None` = everybody in scope.
+        user_id: Option<String>,
+        /// The class.
+        classification: Classification,
+        /// How long.
+        window: Window,
+    },
+    /// Removes the cooldown of exactly (signature, user), its episodes too.
+    ClearCooldown {
+        /// The kind of error.
+        signature: String,
+        /// The user; `None` = the scope-wide one.
+        user_id: Option<String>,
+    },
+    /// Ends the window of (signature, user) after a success. The count of episodes falls only if no failure came for
+    /// one window (DESIGN §11.3).
+    EndCooldown {
+        /// The kind of error.
+        signature: String,
+        /// The user; `None` = the scope-wide one.
+        user_id: Option<String>,
+    },
+    /// Removes status, diagnosis, history and cooldowns; a hold stays (C11).
+    Clear,
+    /// Sets or replaces the hold.
+    SetHold(Hold),
+    /// Removes the hold.
+    ReleaseHold,
+    /// A connection opened or closed, or a process was killed (R57, R58). Older events lose.
+    ConnectionEvent {
+        /// The connection and its number.
+        connection: Connection,
+        /// When it happened, not after `now`. Decides between events where the reporter does not number them.
+        at: Instant,
+        /// Audit text.
+        note: String,
+    },
+    /// Records a diagnosis beside the marks that it led to (R34).
+    RecordDiagnosis(Diagnosis),
+}
+
+/// A status and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mark {
+    /// The status.
+    pub status: Status,
+    /// The class.
+    pub classification: Classification,
+    /// When it should be usable again; ignored for OK.
+    pub expected_recovery_at: Option<Instant>,
+    /// How that is founded.
+    pub eta_basis: EtaBasis,
+    /// Who sets it.
+    pub origin: Origin,
+    /// The kind of error, if a failed call was behind it.
+    pub signature: Option<String>,
+    /// The user whose call was behind it.
+    pub user_id: Option<String>,
+    /// For the audit trail.
+    pub by: String,
+    /// Audit text.
+    pub note: String,
+}
+
+impl Mark {
+    /// The mark that a success leaves.
+    #[must_use]
+    pub fn working(by: &str, origin: Origin) -> Self {
+        Self {
+            status: Status::Ok,
+            classification: Classification::Working,
+            expected_recovery_at: None,
+            eta_basis: EtaBasis::Computed,
+            origin,
+            signature: None,
+            user_id: None,
+            by: by.to_owned(),
+            note: String::new(),
+        }
+    }
+}
+
+/// What an effect did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Change {
+    /// The document differs.
+    pub changed: bool,
+    /// An outage began or ended with it.
+    pub outage: Option<OutageChange>,
+}
+
+/// An outage is the time that a document's status is DOWN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutageChange {
+    /// The status became DOWN.
+    Opened,
+    /// The status left DOWN.
+    Closed,
+}
+
+/// Applies one effect. `document` is the document on record, or a new one.
+pub fn apply(document: &mut Document, kind: &EffectKind, policy: &Policy, now: Instant) -> Change {
+    let was_down = is_down(document);
+    let changed = match kind {
+        EffectKind::Mark(it) => mark(document, it, policy, now),
+        EffectKind::OpenCooldown { signature, user_id, classification, window } => {
+            open_cooldown(document, signature, user_id.as_deref(), *classification, *window, policy, now)
+        }
+        EffectKind::ClearCooldown { signature, user_id } => {
+            remove(&mut document.cooldowns, signature, user_id.as_deref()).is_some()
+        }
+        EffectKind::EndCooldown { signature, user_id } => {
+            end_cooldown(&mut document.cooldowns, signature, user_id.as_deref(), now)
+        }
+        EffectKind::Clear => clear(document),
+        EffectKind::SetHold(hold) => document.hold.replace(hold.clone()).as_ref() != Some(hold),
+        EffectKind::ReleaseHold => document.hold.take().is_some(),
+        EffectKind::ConnectionEvent { connection, at, note } => {
+            connection_event(document, connection, *at, note, policy, now)
+        }
+        EffectKind::RecordDiagnosis(it) => document.last_diagnosis.replace(it.clone()).as_ref() != Some(it),
+    };
+    if changed {
+        document.updated_at = now;
+    }
+    let outage = match (was_down, is_down(document)) {
+        (false, true) => Some(OutageChange::Opened),
+        (true, false) => Some(OutageChange::Closed),
+        _ => None,
+    };
+    Change { changed, outage }
+}
+
+fn is_down(document: &Document) -> bool {
+    document.health.as_ref().is_some_and(|it| it.status == Status::Down)
+}
+
+/// Sets a status. `since` and history change only when status or class changes; an expected recovery that the engine,
+/// an administrator or a Retry-After set is never shortened by a verdict (DESIGN §11.1).
+fn mark(document: &mut Document, mark: &Mark, policy: &Policy, now: Instant) -> bool {
+    let before = document.health.as_ref();
+    let same = before.is_some_and(|it| it.status == mark.status && it.classification == mark.classification);
+    let (mut eta, mut basis) = match mark.status {
+        Status::Ok => (None, EtaBasis::Computed),
+        Status::Degraded | Status::Down => (mark.expected_recovery_at, mark.eta_basis),
+    };
+    if let Some(kept) = before.filter(|it| mark.status != Status::Ok && protects_eta(it, mark, eta, now)) {
+        (eta, basis) = (kept.expected_recovery_at, kept.eta_basis);
+    }
+    let since = before.filter(|_| same).map_or(now, |it| it.since);
+    let told = before.filter(|_| same).and_then(|it| it.announced_recovery_at);
+    let announced = match (told, eta) {
+        (Some(told), Some(eta)) if (eta - told).abs() <= words::ETA_TOLERANCE => Some(told),
+        _ => eta,
+    };
+    document.health = Some(Health {
+        status: mark.status,
+        classification: mark.classification,
+        since,
+        expected_recovery_at: eta,
+        announced_recovery_at: announced,
+        eta_basis: basis,
+        origin: mark.origin,
+        signature: mark.signature.clone(),
+    });
+    document.last_checked_at = Some(document.last_checked_at.map_or(now, |it| it.max(now)));
+    if mark.status == Status::Ok {
+        document.last_success_at = document.last_checked_at;
+        if mark.origin != Origin::Success {
+            document.cooldowns.clear(); // R52: WORKING clears all entries.
+        }
+    }
+    if !same {
+        document.history.push(HistoryEntry {
+            status: mark.status,
+            classification: mark.classification,
+            note: mark.note.clone(),
+            by: mark.by.clone(),
+            at: now,
+            recovery_at: eta,
+            signature: mark.signature.clone(),
+            user_id: mark.user_id.clone(),
+        });
+        let surplus = document.history.len().saturating_sub(policy.history_limit.max(1));
+        document.history.drain(..surplus);
+    }
+    true
+}
+
+fn protects_eta(before: &Health, mark: &Mark, eta: Option<Instant>, now: Instant) -> bool {
+    let Some(kept) = before.expected_recovery_at.filter(|it| *it > now) else { return false };
+    before.eta_basis != EtaBasis::Computed
+        && mark.origin == Origin::Checker
+        && eta.is_none_or(|it| it < kept)
+}
+
+fn open_cooldown(
+    document: &mut Document,
+    signature: &str,
+    user_id: Option<&str>,
+    classification: Classification,
+    window: Window,
+    policy: &Policy,
+    now: Instant,
+) -> bool {
+    let before = remove(&mut document.cooldowns, signature, user_id);
+    document.cooldowns.retain(|it| it.is_active(now) || now < it.forgotten_at());
+    while document.cooldowns.len() >= policy.cooldown_limit.max(1) {
+        let Some(first) = (0..document.cooldowns.len())
+            .min_by_key(|&at| document.cooldowns.get(at).map(|it| it.next_spawn_allowed_at))
+        else {
+            break;
+        };
+        document.cooldowns.remove(first);
+    }
+    let next = cooldown::open(before.as_ref(), signature, user_id, classification, window, policy, now);
+    let at = document
+        .cooldowns
+        .partition_point(|it| (it.signature.as_str(), it.user_id.as_deref()) < (signature, user_id));
+    document.cooldowns.insert(at, next);
+    true
+}
+
+fn remove(cooldowns: &mut Vec<Cooldown>, signature: &str, user_id: Option<&str>) -> Option<Cooldown> {
+    let at = cooldowns.iter().position(|it| it.signature == signature && it.user_id.as_deref() == user_id)?;
+    Some(cooldowns.remove(at))
+}
+
+fn end_cooldown(
+    cooldowns: &mut Vec<Cooldown>,
+    signature: &str,
+    user_id: Option<&str>,
+    now: Instant,
+) -> bool {
+    let Some(mut entry) = remove(cooldowns, signature, user_id) else { return false };
+    if now - entry.opened_at < entry.window() {
+        let was_over = entry.cleared_at.is_some();
+        entry.cleared_at.get_or_insert(now);
+        let at = cooldowns
+            .partition_point(|it| (it.signature.as_str(), it.user_id.as_deref()) < (signature, user_id));
+        cooldowns.insert(at, entry);
+        return !was_over;
+    }
+    true
+}
+
+fn clear(document: &mut Document) -> bool {
+    let cleared = Document {
+        hold: document.hold.clone(),
+        connection: document.connection.clone(),
+        created_at: document.created_at,
+        updated_at: document.updated_at,
+        ..Document::new(document.key.clone(), document.created_at)
+    };
+    let changed = *document != cleared;
+    *document = cleared;
+    changed
+}
+
+fn connection_event(
+    document: &mut Document,
+    event: &Connection,
+    at: Instant,
+    note: &str,
+    policy: &Policy,
+    now: Instant,
+) -> bool {
+    if let Some(newest) = &document.connection {
+        // Sequence 0 = the reporter does not number its events: their times decide.
+        let old = match event.sequence {
+            0 => document.last_checked_at.is_some_and(|it| it > at),
+            sequence => sequence <= newest.sequence,
+        };
+        let of_another = !event.open && newest.open && !event.id.is_empty() && newest.id != event.id;
+        if old || of_another {
+            return false;
+        }
+    }
+    document.connection = Some(event.clone());
+    let mut change = Mark::working("event", Origin::Event);
+    change.note = note.to_owned();
+    if event.open {
+        if document.health.as_ref().is_some_and(|it| it.status != Status::Ok) {
+            mark(document, &change, policy, now);
+        }
+        return true;
+    }
+    change.status = Status::Down;
+    change.classification = Classification::TechnicallyBroken;
+    mark(document, &change, policy, now);
+    true
+}

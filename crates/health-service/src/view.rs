@@ -1,0 +1,488 @@
+//! The view: an in-process copy of containers, absent ones too, that follows the store's change feed (DESIGN §8).
+//!
+//! A read that finds its containers here touches no store. A miss loads whole containers, one flight a container; a
+//! change that arrives during the flight makes it load again, so that no older copy can replace a newer one.
+//! The view is trusted while the last heartbeat of the feed is young; else answers say `stale`.
+
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use health_model::vocabulary::Scope;
+use health_model::{Caller, Cascade, ContainerKey, DocumentKey};
+use ports::{Change, LoadedContainer, Revision, Store, StoreError, Versioned};
+use quick_cache::sync::Cache;
+use quick_cache::{Equivalent, Weighter};
+use tokio::sync::broadcast;
+use tokio::time::Instant as Tick;
+
+use crate::settings::Settings;
+
+/// All documents of one container, by tool.
+#[derive(Debug, Default)]
+pub(crate) struct Container {
+    documents: HashMap<String, Slot>,
+}
+
+/// A document, or the version at which it was deleted: an older change that comes late must not bring it back.
+#[derive(Debug, Clone)]
+enum Slot {
+    Held(Arc<Versioned>),
+    Deleted(u64),
+}
+
+impl Slot {
+    fn version(&self) -> u64 {
+        match self {
+            Self::Held(it) => it.version,
+            Self::Deleted(version) => *version,
+        }
+    }
+
+    fn held(&self) -> Option<&Arc<Versioned>> {
+        match self {
+            Self::Held(it) => Some(it),
+            Self::Deleted(_) => None,
+        }
+    }
+}
+
+impl Container {
+    pub(crate) fn document(&self, tool: &str) -> Option<&Arc<Versioned>> {
+        if self.documents.is_empty() { None } else { self.documents.get(tool)?.held() }
+    }
+
+    pub(crate) fn documents(&self) -> impl Iterator<Item = &Arc<Versioned>> {
+        self.documents.values().filter_map(Slot::held)
+    }
+
+    fn of(loaded: LoadedContainer) -> Self {
+        let documents = loaded
+            .documents
+            .into_iter()
+            .map(|it| (it.document.key.tool_name.clone(), Slot::Held(Arc::new(it))))
+            .collect();
+        Self { documents }
+    }
+
+    /// A copy with one document replaced or removed; `None` if the copy held is as new.
+    fn with(&self, change: &Change) -> Option<Self> {
+        if self.documents.get(&change.key.tool_name).is_some_and(|it| it.version() >= change.version) {
+            return None;
+        }
+        let slot = match &change.document {
+            Some(it) => Slot::Held(Arc::new(it.clone())),
+            None => Slot::Deleted(change.version),
+        };
+        let mut documents = self.documents.clone();
+        documents.insert(change.key.tool_name.clone(), slot);
+        Some(Self { documents })
+    }
+}
+
+/// A container's key without owning it: hashes as [`ContainerKey`] does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct KeyRef<'a> {
+    tenant_id: &'a str,
+    scope: Scope,
+    scope_id: &'a str,
+}
+
+impl Hash for KeyRef<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.tenant_id.hash(state);
+        self.scope.hash(state);
+        self.scope_id.hash(state);
+    }
+}
+
+impl Equivalent<ContainerKey> for KeyRef<'_> {
+    fn equivalent(&self, key: &ContainerKey) -> bool {
+        self.tenant_id == key.tenant_id && self.scope == key.scope && self.scope_id == key.scope_id
+    }
+}
+
+#[derive(Clone)]
+struct Weight;
+
+impl Weighter<ContainerKey, Arc<Container>> for Weight {
+    fn weight(&self, key: &ContainerKey, container: &Arc<Container>) -> u64 {
+        let rows: usize = container
+            .documents()
+            .map(|it| {
+                let document = &it.document;
+                600 + document.key.tool_name.len() * 2
+                    + document.history.len() * 160
+                    + document.cooldowns.len() * 120
+            })
+            .sum();
+        (160 + key.tenant_id.len() + key.scope_id.len() + rows) as u64
+    }
+}
+
+/// The containers of one caller, narrow to wide; `None` where the caller has no id.
+#[derive(Clone, Default)]
+pub(crate) struct Containers {
+    by_scope: [Option<Arc<Container>>; 5],
+    /// At least one of them is the view's copy, not just read from the store.
+    pub(crate) from_view: bool,
+}
+
+impl Containers {
+    /// The documents of one tool that apply to the caller.
+    pub(crate) fn cascade(&self, tool: &str) -> Cascade<'_> {
+        Cascade::new(self.by_scope.iter().flatten().filter_map(|it| it.document(tool)).map(|it| &it.document))
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Container>> {
+        self.by_scope.iter().flatten()
+    }
+
+    /// The same caller with the GLOBAL container of another provider.
+    pub(crate) fn with_global(&self, global: Option<Arc<Container>>) -> Self {
+        let mut other = self.clone();
+        other.by_scope[4] = global;
+        other
+    }
+}
+
+#[derive(Default)]
+struct Flight {
+    dirty: AtomicBool,
+    turn: tokio::sync::Mutex<()>,
+}
+
+/// A document changed: what watchers are woken by.
+#[derive(Debug, Clone)]
+pub(crate) enum Notice {
+    /// These documents changed.
+    Changed(Arc<Vec<DocumentKey>>),
+    /// Anything may have changed: the view was dropped.
+    Everything,
+}
+
+/// The view.
+pub(crate) struct View {
+    store: Arc<dyn Store>,
+    cache: Cache<ContainerKey, Arc<Container>, Weight>,
+    flights: Mutex<HashMap<ContainerKey, Arc<Flight>>>,
+    /// The feed's position, once it is followed. Only then may containers be kept.
+    position: RwLock<Option<Revision>>,
+    heartbeat: Mutex<Option<Tick>>,
+    away_until: Mutex<Option<Tick>>,
+    notices: broadcast::Sender<Notice>,
+    settings: Arc<Settings>,
+    empty: Arc<Container>,
+    pub(crate) misses: AtomicU64,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl View {
+    pub(crate) fn new(store: Arc<dyn Store>, settings: Arc<Settings>) -> Self {
+        let cache = Cache::with_weighter(4_096, settings.view_bytes.max(1 << 20), Weight);
+        let (notices, _) = broadcast::channel(4_096);
+        Self {
+            store,
+            cache,
+            flights: Mutex::default(),
+            position: RwLock::new(None),
+            heartbeat: Mutex::new(None),
+            away_until: Mutex::new(None),
+            notices,
+            settings,
+            empty: Arc::default(),
+            misses: AtomicU64::new(0),
+        }
+    }
+
+    /// What the caller's cascade holds. `provider` selects the GLOBAL container. With `fresh` the store is read even
+    /// where the view has a copy.
+    pub(crate) async fn containers(
+        &self,
+        caller: &Caller,
+        provider: Option<&str>,
+        fresh: bool,
+    ) -> Result<Containers, StoreError> {
+        let mut found = Containers::default();
+        let mut missing: Vec<(usize, ContainerKey)> = Vec::new();
+        for (at, &scope) in Scope::ALL.iter().enumerate() {
+            let Some(key) = key_ref(caller, scope, provider) else { continue };
+            match if fresh { None } else { self.cache.get(&key) } {
+                Some(it) => {
+                    found.by_scope[at] = Some(it);
+                    found.from_view = true;
+                }
+                None => missing.push((
+                    at,
+                    ContainerKey {
+                        tenant_id: key.tenant_id.to_owned(),
+                        scope,
+                        scope_id: key.scope_id.to_owned(),
+                    },
+                )),
+            }
+        }
+        if !missing.is_empty() {
+            let keys: Vec<ContainerKey> = missing.iter().map(|(_, key)| key.clone()).collect();
+            let loaded = self.load(&keys, fresh).await?;
+            for ((at, _), container) in missing.into_iter().zip(loaded) {
+                found.by_scope[at] = Some(container);
+            }
+        }
+        Ok(found)
+    }
+
+    /// What the view holds of the caller's cascade, without asking the store: what is left while it is away.
+    pub(crate) fn held(&self, caller: &Caller, provider: Option<&str>) -> Containers {
+        let mut found = Containers::default();
+        for (at, &scope) in Scope::ALL.iter().enumerate() {
+            found.by_scope[at] = key_ref(caller, scope, provider).and_then(|key| self.cache.get(&key));
+        }
+        found
+    }
+
+    /// One container by key.
+    pub(crate) async fn container(&self, key: &ContainerKey) -> Result<Arc<Container>, StoreError> {
+        if let Some(it) = self.cache.get(key) {
+            return Ok(it);
+        }
+        let loaded = self.load(std::slice::from_ref(key), false).await?;
+        Ok(loaded.into_iter().next().unwrap_or_else(|| Arc::clone(&self.empty)))
+    }
+
+    /// Loads containers and keeps them, unless the feed is not followed yet.
+    pub(crate) async fn load(
+        &self,
+        keys: &[ContainerKey],
+        fresh: bool,
+    ) -> Result<Vec<Arc<Container>>, StoreError> {
+        self.misses.fetch_add(keys.len() as u64, Ordering::Relaxed);
+        // In key order, so that two loads that overlap cannot wait for each other.
+        let mut order: Vec<usize> = (0..keys.len()).collect();
+        order.sort_by(|a, b| keys[*a].cmp(&keys[*b]));
+        let flights: Vec<Arc<Flight>> = {
+            let mut table = locked(&self.flights);
+            order.iter().map(|&at| Arc::clone(table.entry(keys[at].clone()).or_default())).collect()
+        };
+        let mut turns = Vec::with_capacity(flights.len());
+        for flight in &flights {
+            turns.push(flight.turn.lock().await);
+        }
+        let result = self.load_in_turn(keys, &order, &flights, fresh).await;
+        drop(turns);
+        let mut table = locked(&self.flights);
+        for (&at, flight) in order.iter().zip(flights) {
+            // The table's own handle and this one: nobody else waits.
+            if Arc::strong_count(&flight) <= 2 {
+                table.remove(&keys[at]);
+            }
+        }
+        result
+    }
+
+    async fn load_in_turn(
+        &self,
+        keys: &[ContainerKey],
+        order: &[usize],
+        flights: &[Arc<Flight>],
+        fresh: bool,
+    ) -> Result<Vec<Arc<Container>>, StoreError> {
+        if !fresh {
+            let held: Option<Vec<_>> = keys.iter().map(|key| self.cache.get(key)).collect();
+            if let Some(held) = held {
+                return Ok(held);
+            }
+        }
+        for _ in 0..4 {
+            for flight in flights {
+                flight.dirty.store(false, Ordering::SeqCst);
+            }
+            let following = self.position.read().unwrap_or_else(PoisonError::into_inner).is_some();
+            let loaded = self.guarded(self.store.load_containers(keys)).await?;
+            let containers: Vec<Arc<Container>> =
+                loaded.into_iter().map(|it| Arc::new(Container::of(it))).collect();
+            if !following {
+                return Ok(containers);
+            }
+            // Inserted under the lock that `apply` takes to mark flights dirty: no change can fall in between.
+            let _table = locked(&self.flights);
+            if flights.iter().any(|it| it.dirty.load(Ordering::SeqCst)) {
+                continue;
+            }
+            for &at in order {
+                if let (Some(key), Some(container)) = (keys.get(at), containers.get(at)) {
+                    self.cache.insert(key.clone(), Arc::clone(container));
+                }
+            }
+            return Ok(containers);
+        }
+        // Written faster than it can be read: what was read is still a state that the store had after the call began.
+        let loaded = self.guarded(self.store.load_containers(keys)).await?;
+        Ok(loaded.into_iter().map(|it| Arc::new(Container::of(it))).collect())
+    }
+
+    /// Takes in changes, of the feed or of an own commit. Older versions than the copy held are passed over.
+    pub(crate) fn apply(&self, changes: &[Change]) {
+        if changes.is_empty() {
+            return;
+        }
+        {
+            let table = locked(&self.flights);
+            for change in changes {
+                let key = change.key.container();
+                if let Some(flight) = table.get(&key) {
+                    flight.dirty.store(true, Ordering::SeqCst);
+                }
+                if let Some(newer) = self.cache.peek(&key).and_then(|it| it.with(change)) {
+                    self.cache.insert(key, Arc::new(newer));
+                }
+            }
+        }
+        let keys = changes.iter().map(|it| it.key.clone()).collect();
+        let _ = self.notices.send(Notice::Changed(Arc::new(keys)));
+    }
+
+    /// Drops every copy: another store, or a gap in the feed.
+    pub(crate) fn reset(&self, position: Option<Revision>) {
+        {
+            let table = locked(&self.flights);
+            for flight in table.values() {
+                flight.dirty.store(true, Ordering::SeqCst);
+            }
+            self.cache.clear();
+            *self.position.write().unwrap_or_else(PoisonError::into_inner) = position;
+        }
+        let _ = self.notices.send(Notice::Everything);
+    }
+
+    pub(crate) fn advance(&self, position: Revision) {
+        *self.position.write().unwrap_or_else(PoisonError::into_inner) = Some(position);
+        *locked(&self.heartbeat) = Some(Tick::now());
+    }
+
+    /// Where the feed is, if it is followed.
+    pub(crate) fn position(&self) -> Option<Revision> {
+        self.position.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether the view can be out of date by more than the setting.
+    pub(crate) fn is_stale(&self) -> bool {
+        locked(&self.heartbeat).is_none_or(|it| it.elapsed() > self.settings.stale_after)
+    }
+
+    /// Whether a caller that has seen `at_least` must be answered from the store.
+    pub(crate) fn is_behind(&self, at_least: Option<&Revision>) -> bool {
+        let Some(wanted) = at_least else { return false };
+        self.position
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_ref()
+            .is_none_or(|it| it.epoch != wanted.epoch || it.position < wanted.position)
+    }
+
+    pub(crate) fn notices(&self) -> broadcast::Receiver<Notice> {
+        self.notices.subscribe()
+    }
+
+    /// Bytes held, estimated.
+    pub(crate) fn weight(&self) -> u64 {
+        self.cache.weight()
+    }
+
+    /// Runs a store call with the deadline. After a failure further calls fail at once for a while, so that no caller
+    /// waits for a store that is known to be away.
+    pub(crate) async fn guarded<T>(
+        &self,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        if locked(&self.away_until).is_some_and(|it| Tick::now() < it) {
+            return Err(unavailable("it did not answer a moment ago".to_owned()));
+        }
+        self.timed(self.settings.store_timeout, call).await
+    }
+
+    /// As [`View::guarded`], but always tries: for the tasks that find out when the store is back.
+    pub(crate) async fn timed<T>(
+        &self,
+        limit: Duration,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let result = match tokio::time::timeout(limit, call).await {
+            Ok(result) => result,
+            Err(_) => Err(unavailable(format!("no answer within {limit:?}"))),
+        };
+        let away = matches!(result, Err(StoreError::Unavailable { .. }));
+        *locked(&self.away_until) = away.then(|| Tick::now() + self.settings.store_retry);
+        result
+    }
+
+    /// Whether the last store call failed because the store was away.
+    pub(crate) fn is_away(&self) -> bool {
+        locked(&self.away_until).is_some()
+    }
+}
+
+fn unavailable(reason: String) -> StoreError {
+    StoreError::Unavailable { reason, source: None }
+}
+
+fn key_ref<'a>(caller: &'a Caller, scope: Scope, provider: Option<&'a str>) -> Option<KeyRef<'a>> {
+    let (tenant_id, scope_id) = match scope {
+        Scope::Session => (caller.tenant_id.as_str(), caller.session_id.as_deref()?),
+        Scope::User => (caller.tenant_id.as_str(), caller.user_id.as_deref()?),
+        Scope::Project => (caller.tenant_id.as_str(), caller.project_id.as_str()),
+        Scope::Tenant => (caller.tenant_id.as_str(), caller.tenant_id.as_str()),
+        Scope::Global => ("", provider?),
+    };
+    Some(KeyRef { tenant_id, scope, scope_id })
+}
+
+/// Follows the feed until `stop`.
+pub(crate) async fn follow(view: Arc<View>, stop: tokio_util::sync::CancellationToken) {
+    loop {
+        let step = tokio::select! {
+            () = stop.cancelled() => return,
+            step = follow_once(&view) => step,
+        };
+        match step {
+            Ok(()) => {}
+            Err(StoreError::RevisionTooOld { revision }) => {
+                tracing::warn!(%revision, "the change feed no longer knows the view's position; the view is dropped");
+                view.reset(None);
+            }
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "the change feed cannot be read");
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = tokio::time::sleep(view.settings.store_retry) => {}
+                }
+            }
+        }
+    }
+}
+
+async fn follow_once(view: &View) -> Result<(), StoreError> {
+    let limit = view.settings.store_timeout;
+    let Some(position) = view.position() else {
+        let head = view.timed(limit, view.store.head()).await?;
+        view.reset(Some(head.clone()));
+        view.advance(head);
+        return Ok(());
+    };
+    let poll = view.settings.feed_poll;
+    view.timed(limit + poll, view.store.wait_for_changes(&position, poll)).await?;
+    loop {
+        let from = view.position().unwrap_or_else(|| position.clone());
+        let page = view.timed(limit, view.store.changes(&from, 1_000)).await?;
+        view.apply(&page.changes);
+        view.advance(page.next);
+        if !page.more {
+            return Ok(());
+        }
+    }
+}
