@@ -5,13 +5,16 @@
 //! - [`words`]: the closed sets of words.
 //! - [`caller`]: who calls, which tool, which key.
 //! - [`failure`]: a report of a failed call, as leniently as DESIGN §5 demands.
-//! - [`health`], [`verdict`], [`rules`], [`jobs`]: answers.
+//! - [`requests`]: the requests of the tool health service.
+//! - [`health`], [`verdict`], [`notes`], [`rules`], [`jobs`]: answers.
 
 pub(crate) mod caller;
 pub(crate) mod failure;
 pub(crate) mod fields;
 pub(crate) mod health;
 pub(crate) mod jobs;
+pub(crate) mod notes;
+pub(crate) mod requests;
 pub(crate) mod rules;
 pub(crate) mod time;
 pub(crate) mod verdict;

@@ -172,7 +172,8 @@ pub struct HealthDocument {
     /// When it was last written.
     #[prost(message, optional, tag = "12")]
     pub updated_at: ::core::option::Option<::prost_types::Timestamp>,
-    /// Counts the writes of this document, from 1.
+    /// Counts the writes of this document, from 1. 0: there is no such document, and it reads as if there were an empty
+    /// one.
     #[prost(uint64, tag = "13")]
     pub version: u64,
     /// What the failure behind the status meant. Unspecified without a status.
@@ -1808,10 +1809,10 @@ pub struct ListDocumentsRequest {
     /// Only documents with this stored status. Unspecified: all.
     #[prost(enumeration = "HealthStatus", tag = "2")]
     pub status: i32,
-    /// Only documents of this scope. Unspecified: all but GLOBAL.
+    /// Only documents of this scope. Unspecified: every scope but GLOBAL.
     #[prost(enumeration = "Scope", tag = "3")]
     pub scope: i32,
-    /// Only documents of this session, user or project. Needs `scope`. Empty: all.
+    /// Only documents of this session, user, project or, at scope GLOBAL, provider. Needs `scope`. Empty: all.
     #[prost(string, tag = "4")]
     pub scope_id: ::prost::alloc::string::String,
     /// Only documents of this tool. Empty: all.
@@ -1893,7 +1894,7 @@ pub struct MarkDegradedRequest {
     /// Why: INTERMITTENT (also if unspecified) or UNCLEAR.
     #[prost(enumeration = "Classification", tag = "3")]
     pub classification: i32,
-    /// When it is expected to be well again. Absent: not known; the default of 15 minutes counts.
+    /// When it is expected to be well again. Absent: not known; reads RETESTING after the configured time (1 hour).
     #[prost(message, optional, tag = "4")]
     pub expected_recovery_at: ::core::option::Option<::prost_types::Timestamp>,
     /// Note for people, at most 500 characters. Never shown to a model.
@@ -2021,13 +2022,14 @@ pub struct SetCooldownRequest {
     /// The user it counts for. Empty: everybody in the document's scope.
     #[prost(string, tag = "4")]
     pub user_id: ::prost::alloc::string::String,
-    /// How long, from the server's time on. Required, more than zero. Not capped.
+    /// How long, from the server's time on: more than zero, not capped. Absent: as long as a failure of this
+    /// classification would open it.
     #[prost(message, optional, tag = "5")]
     pub duration: ::core::option::Option<::prost_types::Duration>,
     /// What the failure means. Required.
     #[prost(enumeration = "Classification", tag = "6")]
     pub classification: i32,
-    /// Note for people, at most 500 characters.
+    /// Note for the server's audit log, at most 500 characters.
     #[prost(string, tag = "7")]
     pub note: ::prost::alloc::string::String,
     /// Who writes. At most 128 bytes. Empty counts as `admin`.
@@ -2088,10 +2090,10 @@ pub struct ClearDocumentRequest {
     /// The tenant. Required, except for a GLOBAL document.
     #[prost(string, tag = "1")]
     pub tenant_id: ::prost::alloc::string::String,
-    /// The document. Must exist.
+    /// The document. If there is none, nothing happens.
     #[prost(message, optional, tag = "2")]
     pub key: ::core::option::Option<DocumentKey>,
-    /// Note for people, at most 500 characters.
+    /// Note for the server's audit log, at most 500 characters.
     #[prost(string, tag = "3")]
     pub note: ::prost::alloc::string::String,
     /// Who writes. At most 128 bytes. Empty counts as `admin`.

@@ -30,32 +30,33 @@ pub(crate) fn caller(wire: Option<v1::Caller>, violations: &mut Violations) -> C
     }
 }
 
-/// A tool; `path` is where it stands in the request.
+/// A tool; `path` is where it stands in the request, made only where there is something to say about it.
 pub(crate) fn tool(
     wire: Option<v1::Tool>,
-    path: &str,
+    path: &dyn Fn() -> String,
     violations: &mut Violations,
     warnings: &mut Warnings,
 ) -> Tool {
     let Some(wire) = wire else {
-        violations.push(path, format!("is missing; give at least `{path}.name`"));
+        let path = path();
+        violations.push(&path, format!("is missing; give at least `{path}.name`"));
         return Tool::default();
     };
     if !is_plain(&wire.name) {
-        violations.required(&format!("{path}.name"), &wire.name, MAX_ID);
+        violations.required(&format!("{}.name", path()), &wire.name, MAX_ID);
     }
-    if !wire.provider.is_empty() {
-        violations.optional(&format!("{path}.provider"), &wire.provider, MAX_ID);
+    if !wire.provider.is_empty() && !is_plain(&wire.provider) {
+        violations.optional(&format!("{}.provider", path()), &wire.provider, MAX_ID);
     }
     let home = words::scope(wire.home_scope);
     let declared_home_scope = home.filter(|it| !matches!(it, Scope::User | Scope::Global));
     if wire.home_scope != 0 && declared_home_scope.is_none() {
         let message = "is no home of a tool and is read as unspecified; SESSION, PROJECT or TENANT are";
-        warnings.push(WarningCode::UnknownValue, format!("{path}.home_scope"), message);
+        warnings.push(WarningCode::UnknownValue, format!("{}.home_scope", path()), message);
     }
     Tool {
-        kind: known(wire.kind, words::tool_kind, path, "kind", warnings),
-        target: known(wire.target, words::target, path, "target", warnings),
+        kind: known(wire.kind, words::tool_kind, || format!("{}.kind", path()), warnings),
+        target: known(wire.target, words::target, || format!("{}.target", path()), warnings),
         name: wire.name,
         declared_home_scope,
         provider: given(wire.provider),
@@ -71,14 +72,13 @@ fn is_plain(name: &str) -> bool {
 pub(crate) fn known<T>(
     word: i32,
     to_model: impl FnOnce(i32) -> Option<T>,
-    path: &str,
-    field: &str,
+    field: impl FnOnce() -> String,
     warnings: &mut Warnings,
 ) -> Option<T> {
     let found = to_model(word);
     if word != 0 && found.is_none() {
         let message = format!("the value {word} is not known to this server and is read as unspecified");
-        warnings.push(WarningCode::UnknownValue, format!("{path}.{field}"), message);
+        warnings.push(WarningCode::UnknownValue, field(), message);
     }
     found
 }

@@ -48,20 +48,19 @@ const GRPC_STATUSES: [&str; 17] = [
 /// The failure; an absent one is an empty one.
 pub(crate) fn failure(wire: Option<v1::Failure>, now: Instant, warnings: &mut Warnings) -> Failure {
     let Some(wire) = wire else { return Failure::default() };
-    let path = "failure";
     let headers = headers(wire.headers, warnings);
     let content_type = given(short(wire.content_type, "content_type", MAX_NAME, warnings)).or_else(|| {
         headers.iter().find(|(name, _)| name == "content-type").map(|(_, value)| value.clone())
     });
     Failure {
-        dispatch_code: known(wire.dispatch_code, words::dispatch_code, path, "dispatch_code", warnings),
+        dispatch_code: word(wire.dispatch_code, words::dispatch_code, "dispatch_code", warnings),
         http_status: in_range(wire.http_status, 100..=599, "http_status", warnings)
             .and_then(|it| u16::try_from(it).ok()),
         headers,
         content_type,
         exception_type: given(short(wire.exception_type, "exception_type", MAX_NAME, warnings)),
         causes: causes(wire.causes, warnings),
-        kind: known(wire.kind, words::failure_kind, path, "kind", warnings),
+        kind: word(wire.kind, words::failure_kind, "kind", warnings),
         error_code: given(short(wire.error_code, "error_code", MAX_WORD, warnings)),
         json_rpc_code: wire.json_rpc_code,
         grpc_status: in_range(wire.grpc_status, 0..=16, "grpc_status", warnings)
@@ -70,8 +69,8 @@ pub(crate) fn failure(wire: Option<v1::Failure>, now: Instant, warnings: &mut Wa
         sql_state: sql_state(wire.sql_state, warnings),
         is_error: wire.is_error,
         schema_violation: wire.schema_violation,
-        not_found_of: known(wire.not_found_of, words::not_found_of, path, "not_found_of", warnings),
-        phase: known(wire.phase, words::phase, path, "phase", warnings),
+        not_found_of: word(wire.not_found_of, words::not_found_of, "not_found_of", warnings),
+        phase: word(wire.phase, words::phase, "phase", warnings),
         syscall: given(short(wire.syscall, "syscall", MAX_WORD, warnings)),
         exit_code: wire.exit_code,
         stderr_tail: given(tail(wire.stderr_tail, warnings)),
@@ -80,7 +79,7 @@ pub(crate) fn failure(wire: Option<v1::Failure>, now: Instant, warnings: &mut Wa
         target_host: given(short(wire.target_host, "target_host", MAX_NAME, warnings)),
         method: given(short(wire.method, "method", MAX_WORD, warnings)),
         operation: given(short(wire.operation, "operation", MAX_NAME, warnings)),
-        credential: known(wire.credential, words::credential, path, "credential", warnings),
+        credential: word(wire.credential, words::credential, "credential", warnings),
         idempotent: wire.idempotent,
         read_only: wire.read_only,
         may_have_run: wire.may_have_run,
@@ -88,6 +87,15 @@ pub(crate) fn failure(wire: Option<v1::Failure>, now: Instant, warnings: &mut Wa
         elapsed: wire.elapsed.map(|it| elapsed(&it, "failure.elapsed", warnings)),
         occurred_at: wire.occurred_at.map(|it| occurred_at(&it, "failure.occurred_at", now, warnings)),
     }
+}
+
+fn word<T>(
+    word: i32,
+    to_model: impl FnOnce(i32) -> Option<T>,
+    field: &str,
+    warnings: &mut Warnings,
+) -> Option<T> {
+    known(word, to_model, || format!("failure.{field}"), warnings)
 }
 
 /// How long a call took: 0 to 24 hours.

@@ -40,7 +40,7 @@ fn all_fields_that_are_wrong_are_named_at_once() {
         ..v1::Caller::default()
     };
     caller(Some(wire), &mut violations);
-    tool(Some(v1::Tool::default()), "tool", &mut violations, &mut Warnings::default());
+    tool(Some(v1::Tool::default()), &|| "tool".to_owned(), &mut violations, &mut Warnings::default());
     assert_eq!(fields(violations), ["caller.tenant_id", "caller.project_id", "caller.user_id", "tool.name"]);
 }
 
@@ -48,7 +48,7 @@ fn all_fields_that_are_wrong_are_named_at_once() {
 fn a_missing_caller_or_tool_is_said_so() {
     let mut violations = Violations::default();
     caller(None, &mut violations);
-    tool(None, "tools[3]", &mut violations, &mut Warnings::default());
+    tool(None, &|| "tools[3]".to_owned(), &mut violations, &mut Warnings::default());
     assert_eq!(fields(violations), ["caller", "tools[3]"]);
 }
 
@@ -59,7 +59,7 @@ fn tool_names_are_1_to_256_bytes() {
     {
         let mut violations = Violations::default();
         let wire = v1::Tool { name: name.to_owned(), ..v1::Tool::default() };
-        tool(Some(wire), "tool", &mut violations, &mut Warnings::default());
+        tool(Some(wire), &|| "tool".to_owned(), &mut violations, &mut Warnings::default());
         assert_eq!(violations.is_empty(), is_good, "{name:?}");
     }
 }
@@ -69,7 +69,7 @@ fn tool_names_are_1_to_256_bytes() {
 fn unknown_words_of_a_tool_are_passed_over() {
     let (mut violations, mut warnings) = (Violations::default(), Warnings::default());
     let wire = v1::Tool { name: "a".to_owned(), kind: 77, target: -1, home_scope: 2, ..v1::Tool::default() };
-    let tool = tool(Some(wire), "tool", &mut violations, &mut warnings);
+    let tool = tool(Some(wire), &|| "tool".to_owned(), &mut violations, &mut warnings);
     assert!(violations.is_empty());
     assert_eq!((tool.kind, tool.target, tool.declared_home_scope), (None, None, None));
     let fields: Vec<_> = warnings.codes().into_iter().map(|it| it.1).collect();
