@@ -13,8 +13,8 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0   fine
   1   the server refused the operation, or something on this machine failed
-  2   usage or bad input: an unknown flag, an unreadable file, rules with errors, a field that the server
-      does not accept
+  2   usage or bad input: an unknown flag, an unreadable file, rules with errors, a field that the
+      server does not accept
   3   no server answers at --server, or not within --timeout
   10  lookup: a tool is degraded and none is down
   11  lookup: a tool is down
@@ -30,7 +30,7 @@ First steps:
 
 /// Says what a failed tool call means and which tools are usable.
 #[derive(Debug, clap::Parser)]
-#[command(name = "agrajag", version, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(name = "agrajag", version, after_help = EXIT_CODES, term_width = 100)]
 pub(crate) struct Cli {
     /// Flags of every command.
     #[command(flatten)]
@@ -50,11 +50,19 @@ pub(crate) struct Global {
         global = true,
         value_name = "URL",
         env = "AGRAJAG_SERVER",
+        hide_env_values = true,
         default_value = "http://127.0.0.1:4242"
     )]
     pub(crate) server: String,
     /// How to answer: for people or for programs.
-    #[arg(long, global = true, value_name = "FORMAT", env = "AGRAJAG_OUTPUT", default_value = "table")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FORMAT",
+        env = "AGRAJAG_OUTPUT",
+        hide_env_values = true,
+        default_value = "table"
+    )]
     pub(crate) output: Format,
     /// How long a call to the server may take.
     #[arg(long, global = true, value_name = "SPAN", default_value = "10s", value_parser = time::span)]
@@ -121,8 +129,11 @@ mod tests {
     fn the_help_names_every_exit_code() {
         let help = Cli::command().render_long_help().to_string();
         for code in [0, 1, 2, 3, 10, 11] {
-            assert!(help.lines().any(|it| it.starts_with(&format!("  {code} "))), "{code} is missing:\n{help}");
+            assert!(
+                help.lines().any(|it| it.starts_with(&format!("  {code} "))),
+                "{code} is missing:\n{help}"
+            );
         }
-        assert!(help.lines().all(|it| it.chars().count() <= 120), "{help}");
+        assert!(help.lines().all(|it| it.chars().count() <= 100), "{help}");
     }
 }

@@ -73,7 +73,8 @@ impl Remote {
 
 /// The address with its scheme.
 fn address(server: &str) -> Result<String, Error> {
-    let server = server.trim().trim_end_matches('/');
+    let server = server.trim();
+    let server = server.strip_suffix('/').filter(|it| !it.ends_with('/')).unwrap_or(server);
     if server.starts_with("https://") {
         return Err(Error::input(
             format!("`--server {server}` asks for TLS, which this client does not speak"),
@@ -81,7 +82,7 @@ fn address(server: &str) -> Result<String, Error> {
         ));
     }
     match server.split_once("://") {
-        Some(("http", rest)) if !rest.is_empty() => Ok(server.to_owned()),
+        Some(("http", host)) if !host.is_empty() => Ok(server.to_owned()),
         None if !server.is_empty() => Ok(format!("http://{server}")),
         _ => Err(bad_address(server)),
     }

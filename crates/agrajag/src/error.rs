@@ -108,7 +108,10 @@ impl Error {
         let transport =
             matches!(status.code(), Code::Unavailable | Code::Cancelled) || status.source().is_some();
         if status.code() == Code::DeadlineExceeded || (reason.is_empty() && transport) {
-            return Self::Unreachable { server: server.to_owned(), source: Box::new(Unanswered::from(status)) };
+            return Self::Unreachable {
+                server: server.to_owned(),
+                source: Box::new(Unanswered::from(status)),
+            };
         }
         let violations = details.bad_request().map_or_else(Vec::new, |it| {
             it.field_violations.iter().map(|it| (it.field.clone(), it.description.clone())).collect()
@@ -273,14 +276,21 @@ fn remedy(refusal: &Refusal) -> &'static str {
     match reason {
         Reason::InvalidField => "correct the fields named above and send the request again",
         Reason::TooManyItems => "split the request",
-        Reason::RulesInvalid => "correct the rules; `agrajag rules validate FILE` shows every error with its line",
-        Reason::PageTokenInvalid => "start again without `--page-token`",
-        Reason::RevisionInvalid => "leave the revision away, or take one from an earlier answer of this server",
+        Reason::RulesInvalid => {
+            "correct the rules; `agrajag rules validate FILE` shows every error with its line"
+        }
+        Reason::MalformedRequest => {
+            "write the body as JSON of the message; the text above says where it is none"
+        }
+        Reason::RequestTooLarge => "send less: of a body the first 16 KiB are looked at",
         Reason::RevisionTooOld => "start again without `--from-revision`: the answer begins with a snapshot",
         Reason::DocumentNotFound => {
             "check scope, id and tool name; `agrajag documents list` shows what there is"
         }
         Reason::WriteConflict => "send it again: nothing was written",
+        Reason::RuleLayerChanged => {
+            "look at the layer as it is now (`agrajag rules layers --yaml`) and put it again"
+        }
         Reason::StoreUnavailable => {
             "look after the store (`agrajag doctor`) and send it again; the server keeps trying by itself"
         }

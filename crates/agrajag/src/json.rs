@@ -57,7 +57,8 @@ wire_messages! {
 }
 
 static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
-    DescriptorPool::decode(agrajag_proto::FILE_DESCRIPTOR_SET).expect("the generated descriptor set is well-formed")
+    DescriptorPool::decode(agrajag_proto::FILE_DESCRIPTOR_SET)
+        .expect("the generated descriptor set is well-formed")
 });
 
 fn descriptor<M: WireMessage>() -> MessageDescriptor {
@@ -68,8 +69,7 @@ fn descriptor<M: WireMessage>() -> MessageDescriptor {
 pub(crate) fn to_json<M: WireMessage>(message: &M, compact: bool) -> String {
     let mut dynamic = DynamicMessage::new(descriptor::<M>());
     dynamic.transcode_from(message).expect("a message is readable by its own descriptor");
-    let text =
-        if compact { serde_json::to_string(&dynamic) } else { serde_json::to_string_pretty(&dynamic) };
+    let text = if compact { serde_json::to_string(&dynamic) } else { serde_json::to_string_pretty(&dynamic) };
     text.expect("a message has only string keys")
 }
 
@@ -111,7 +111,8 @@ mod tests {
     #[test]
     fn a_request_is_read_back_and_a_misspelt_field_is_named() {
         let request: v1::CheckRequest =
-            from_json(r#"{"tool":{"name":"jira_search"},"failure":{"httpStatus":403}}"#).expect("well-formed");
+            from_json(r#"{"tool":{"name":"jira_search"},"failure":{"httpStatus":403}}"#)
+                .expect("well-formed");
         assert_eq!(request.failure.and_then(|it| it.http_status), Some(403));
         let error = from_json::<v1::CheckRequest>(r#"{"tool":{"nam":"x"}}"#).expect_err("misspelt");
         assert!(error.to_string().contains("nam"), "{error}");

@@ -1,2 +1,7 @@
-//! The `agrajag` binary.
-fn main() {}
+//! The program `agrajag`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    agrajag::run(std::env::args_os())
+}

@@ -166,7 +166,8 @@ pub(crate) fn diagnostics(diagnostics: &[v1::RuleDiagnostic]) -> Vec<String> {
             let severity = word::<v1::RuleSeverity>(it.severity).to_ascii_lowercase();
             let rule = if it.rule_id.is_empty() { String::new() } else { format!(" rule `{}`", it.rule_id) };
             let field = if it.field.is_empty() { String::new() } else { format!(" `{}`", it.field) };
-            let whose = if rule.is_empty() && field.is_empty() { String::new() } else { format!("{rule}{field}:") };
+            let whose =
+                if rule.is_empty() && field.is_empty() { String::new() } else { format!("{rule}{field}:") };
             printable(&format!("{}: {severity}:{whose} {}", location(it), it.message))
         })
         .collect()

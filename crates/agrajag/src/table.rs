@@ -98,7 +98,9 @@ fn len(text: &str) -> usize {
 /// Takes from the widest column until the sum fits, but leaves each its minimum.
 fn fit(mut widths: Vec<usize>, room: usize) -> Vec<usize> {
     while widths.iter().sum::<usize>() > room {
-        let Some(widest) = widths.iter_mut().max_by_key(|it| **it).filter(|it| **it > MIN_COLUMN) else { break };
+        let Some(widest) = widths.iter_mut().max_by_key(|it| **it).filter(|it| **it > MIN_COLUMN) else {
+            break;
+        };
         *widest -= 1;
     }
     widths

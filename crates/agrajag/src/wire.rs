@@ -43,7 +43,12 @@ pub(crate) fn word<E: WireEnum>(number: i32) -> String {
 /// A parser of a flag that takes one of the enum's values. Takes the spelling of the `.proto` file too, and any case
 /// where the flag says `ignore_case`.
 pub(crate) fn choice<E: WireEnum>() -> impl TypedValueParser<Value = E> {
-    let values = E::all().map(|value| {
+    choice_of(E::all().collect())
+}
+
+/// A [`choice`] of some of the values.
+pub(crate) fn choice_of<E: WireEnum>(allowed: Vec<E>) -> impl TypedValueParser<Value = E> {
+    let values = allowed.into_iter().map(|value| {
         let flag = value.flag();
         let plain = value.word().to_ascii_lowercase();
         let shown = PossibleValue::new(flag.clone());
@@ -121,16 +126,50 @@ mod tests {
             let values: Vec<_> = E::all().collect();
             assert!(!values.is_empty(), "`{}` has no value", E::PREFIX);
             for value in values {
-                assert!(value.full_name().starts_with(E::PREFIX), "`{}` lacks `{}`", value.full_name(), E::PREFIX);
+                assert!(
+                    value.full_name().starts_with(E::PREFIX),
+                    "`{}` lacks `{}`",
+                    value.full_name(),
+                    E::PREFIX
+                );
                 assert!(!value.word().is_empty());
             }
         }
         macro_rules! check_all { ($($name:ident),+) => { $(check::<v1::$name>();)+ } }
         check_all!(
-            CallPhase, Classification, CredentialOwner, DiagnosisState, DispatchCode, Durability, ErrorReason,
-            EventOutcome, FailureKind, Fault, HealthStatus, JobState, JobTrigger, NotFoundOf, Placement, RecoveryBasis,
-            Remedy, RetryBasis, RetrySafety, RuleLayerSource, RuleOrigin, RuleSeverity, Scope, ServerMode, StatusOrigin,
-            SuccessOutcome, SurfaceMode, ToolEvent, ToolKind, ToolState, ToolTarget, Visibility, WarningCode
+            CallPhase,
+            Classification,
+            CredentialOwner,
+            DiagnosisState,
+            DispatchCode,
+            Durability,
+            ErrorReason,
+            EventOutcome,
+            FailureKind,
+            Fault,
+            HealthStatus,
+            JobState,
+            JobTrigger,
+            NotFoundOf,
+            Placement,
+            RecoveryBasis,
+            Remedy,
+            RetryBasis,
+            RetrySafety,
+            RuleLayerSource,
+            RuleOrigin,
+            RuleSeverity,
+            Scope,
+            ServerMode,
+            StatusOrigin,
+            SuccessOutcome,
+            SurfaceMode,
+            ToolEvent,
+            ToolKind,
+            ToolState,
+            ToolTarget,
+            Visibility,
+            WarningCode
         );
     }
 

@@ -42,6 +42,9 @@ pub const MAX_MATCHED_BYTES: usize = 16 * 1024;
 /// Causes of a failure that rules see, from the outermost inwards.
 pub const MAX_CAUSES: usize = 16;
 
+/// Bytes of a value in an explanation.
+pub const MAX_SHOWN_BYTES: usize = 200;
+
 /// The longest beginning of `text` that has at most `limit` bytes and ends between two characters.
 #[must_use]
 pub fn head(text: &str, limit: usize) -> &str {

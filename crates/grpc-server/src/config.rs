@@ -494,6 +494,46 @@ impl Config {
         }
     }
 
+    /// The settings of the service behind the port.
+    #[must_use]
+    pub fn service_settings(&self) -> health_service::Settings {
+        use health_service::settings as service;
+        service::Settings {
+            mode: match self.mode {
+                Mode::Active => service::Mode::Active,
+                Mode::Observe => service::Mode::Observe,
+            },
+            policy: self.policy(),
+            decide: self.decide(),
+            surface: match self.surface.mode {
+                SurfaceMode::Annotate => service::Surface::Annotate,
+                SurfaceMode::Stable => service::Surface::Stable,
+                SurfaceMode::Hide => service::Surface::Hide,
+                SurfaceMode::Demote => service::Surface::Demote,
+            },
+            placement: match self.annotation.placement {
+                Placement::Block => service::Placement::Block,
+                Placement::Description => service::Placement::Description,
+                Placement::None => service::Placement::None,
+            },
+            session_retention: self.session_retention(),
+            watch_limit: self.limits.max_watches,
+            ..service::Settings::default()
+        }
+    }
+
+    /// The constants of deciding that are settings.
+    #[must_use]
+    pub fn decide(&self) -> checker::Settings {
+        checker::Settings {
+            default_action: match self.checker.default_action {
+                DefaultAction::Auto => checker::DefaultAction::Auto,
+                DefaultAction::None => checker::DefaultAction::None,
+            },
+            ..checker::Settings::default()
+        }
+    }
+
     /// How long documents of sessions are kept after the last write; `None` = for good.
     #[must_use]
     pub fn session_retention(&self) -> Option<TimeDelta> {

@@ -319,4 +319,67 @@ mod tests {
         assert!(head_start(Duration::from_secs(1)) < Duration::from_secs(1));
         assert_eq!(head_start(Duration::ZERO), Duration::ZERO);
     }
+
+    fn edge(routes: axum::Router, max_concurrent_requests: usize) -> Edge {
+        let shared = Shared {
+            max_concurrent_requests,
+            max_request_bytes: 1 << 20,
+            request_timeout: Duration::from_secs(30),
+            under_way: AtomicUsize::new(0),
+            stopping: AtomicBool::new(false),
+        };
+        Edge::new(Routes::from(routes), Arc::new(shared), Arc::new(Metrics::new(false, None).unwrap()))
+    }
+
+    fn slow() -> axum::Router {
+        axum::Router::new().route("/v1/check", axum::routing::get(async || std::future::pending::<()>().await))
+    }
+
+    fn get(path: &str, headers: &[(&'static str, &'static str)]) -> Request<Body> {
+        let mut request = Request::new(Body::empty());
+        *request.uri_mut() = path.parse().unwrap();
+        for (name, value) in headers {
+            request.headers_mut().insert(*name, HeaderValue::from_static(value));
+        }
+        request
+    }
+
+    async fn call(edge: &Edge, request: Request<Body>) -> Response<Body> {
+        let Ok(response) = tower::Service::call(&mut edge.clone(), request).await;
+        response
+    }
+
+    /// Deadlines honoured: the client's, and the server's own where there is none.
+    #[tokio::test(start_paused = true)]
+    async fn what_takes_too_long_is_dropped_and_said_so() {
+        let edge = edge(slow(), 10);
+        let began = tokio::time::Instant::now();
+        let grpc = [("content-type", "application/grpc"), ("grpc-timeout", "200m")];
+        let response = call(&edge, get("/v1/check", &grpc)).await;
+        assert_eq!(outcome(&response, true), "DEADLINE_EXCEEDED");
+        assert!(began.elapsed() < Duration::from_millis(200), "{:?}", began.elapsed());
+        let response = call(&edge, get("/v1/check", &[])).await;
+        assert_eq!(response.status(), http::StatusCode::GATEWAY_TIMEOUT);
+        assert_eq!(edge.shared.under_way.load(Ordering::Relaxed), 0, "nothing is under way any more");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_too_much_is_refused_and_operators_are_not() {
+        let edge = edge(slow().route("/healthz", axum::routing::get(async || "fine")), 1);
+        let first = tokio::spawn({
+            let edge = edge.clone();
+            async move { call(&edge, get("/v1/check", &[])).await }
+        });
+        while edge.shared.under_way.load(Ordering::Relaxed) == 0 {
+            tokio::task::yield_now().await;
+        }
+        let response = call(&edge, get("/v1/check", &[])).await;
+        assert_eq!(response.status(), http::StatusCode::TOO_MANY_REQUESTS);
+        assert!(response.headers().contains_key(header::RETRY_AFTER));
+        assert_eq!(call(&edge, get("/healthz", &[])).await.status(), http::StatusCode::OK);
+        edge.shared.stopping.store(true, Ordering::Relaxed);
+        let response = call(&edge, get("/v1/check", &[("content-type", "application/grpc")])).await;
+        assert_eq!(outcome(&response, true), "UNAVAILABLE");
+        assert_eq!(first.await.unwrap().status(), http::StatusCode::GATEWAY_TIMEOUT);
+    }
 }

@@ -115,6 +115,7 @@ impl Error {
                 StoreError::Unavailable { .. }
                 | StoreError::Corrupt { .. }
                 | StoreError::TooNew { .. }
+                | StoreError::RuleLayerChanged { .. }
                 | StoreError::RevisionTooOld { .. } => error.to_string(),
                 StoreError::Conflict { .. } => "the write lost against another writer".to_owned(),
                 StoreError::Other { .. } => Self::Internal.to_string(),
@@ -183,6 +184,7 @@ fn service_kind(error: &ServiceError) -> (ErrorReason, Code) {
     match error {
         ServiceError::Store(error) => match &**error {
             StoreError::Conflict { .. } => (ErrorReason::WriteConflict, Code::Aborted),
+            StoreError::RuleLayerChanged { .. } => (ErrorReason::RuleLayerChanged, Code::Aborted),
             StoreError::Unavailable { .. } => (ErrorReason::StoreUnavailable, Code::Unavailable),
             StoreError::Corrupt { .. } => (ErrorReason::StoreCorrupt, Code::DataLoss),
             StoreError::TooNew { .. } => (ErrorReason::StoreTooNew, Code::FailedPrecondition),

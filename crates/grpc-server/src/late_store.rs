@@ -196,12 +196,12 @@ impl Store for LateStore {
         self.get()?.rules_revision().await
     }
 
-    async fn put_rule_layer(&self, layer: &RuleLayerRecord) -> Result<(), StoreError> {
-        self.get()?.put_rule_layer(layer).await
+    async fn put_rule_layer(&self, layer: &RuleLayerRecord, expected: Option<u64>) -> Result<u64, StoreError> {
+        self.get()?.put_rule_layer(layer, expected).await
     }
 
-    async fn delete_rule_layer(&self, key: &RuleLayerKey) -> Result<bool, StoreError> {
-        self.get()?.delete_rule_layer(key).await
+    async fn delete_rule_layer(&self, key: &RuleLayerKey, expected: Option<u64>) -> Result<bool, StoreError> {
+        self.get()?.delete_rule_layer(key, expected).await
     }
 
     async fn sweep(

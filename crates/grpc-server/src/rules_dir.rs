@@ -10,6 +10,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use health_service::rules::FileLayer;
 use ports::RuleLayerKey;
 use tokio_util::sync::CancellationToken;
 
@@ -20,18 +21,7 @@ const LAYER: &str = "_vance/agrajag/error-patterns.yaml";
 const OWN_FOLDER: &str = "_vance";
 
 /// A file is not read beyond this; whoever reads the text refuses it as too long (DESIGN §6: 512 KiB).
-const MAX_BYTES: u64 = (512 << 10) + 1;
-
-/// One layer as a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct LayerFile {
-    /// Whose layer it is.
-    pub(crate) key: RuleLayerKey,
-    /// The file, below the directory.
-    pub(crate) path: String,
-    /// Its text, or why it cannot be read.
-    pub(crate) text: Result<String, String>,
-}
+const MAX_BYTES: u64 = checker::limits::MAX_FILE_BYTES as u64 + 1;
 
 /// What tells that a file is another one than before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +48,7 @@ impl RulesDir {
     ///
     /// # Errors
     /// The directory itself cannot be read: what was known stays in force.
-    pub(crate) fn poll(&mut self) -> io::Result<Option<Vec<LayerFile>>> {
+    pub(crate) fn poll(&mut self) -> io::Result<Option<Vec<FileLayer>>> {
         let found = find(&self.root)?;
         let stamps: BTreeMap<PathBuf, Stamp> =
             found.iter().map(|(_, path, stamp)| (path.clone(), *stamp)).collect();
@@ -71,7 +61,7 @@ impl RulesDir {
     }
 
     /// Looks until `stop` and hands every change to `take`. Runs on a blocking thread.
-    pub(crate) fn follow(mut self, every: Duration, stop: &CancellationToken, take: impl Fn(Vec<LayerFile>)) {
+    pub(crate) fn follow(mut self, every: Duration, stop: &CancellationToken, take: impl Fn(Vec<FileLayer>)) {
         let mut told = String::new();
         while !stop.is_cancelled() {
             match self.poll() {
@@ -133,7 +123,7 @@ fn layer(key: RuleLayerKey, folder: &Path) -> Option<(RuleLayerKey, PathBuf, Sta
     Some((key, path, stamp))
 }
 
-fn read(root: &Path, key: RuleLayerKey, path: &Path) -> LayerFile {
+fn read(root: &Path, key: RuleLayerKey, path: &Path) -> FileLayer {
     use io::Read as _;
     let mut bytes = Vec::new();
     let text = std::fs::File::open(path)
@@ -148,7 +138,7 @@ fn read(root: &Path, key: RuleLayerKey, path: &Path) -> LayerFile {
                 .map_err(|error| format!("is no UTF-8 at byte {}", error.utf8_error().valid_up_to()))
         });
     let path = path.strip_prefix(root).unwrap_or(path).display().to_string();
-    LayerFile { key, path, text }
+    FileLayer { key, path, text }
 }
 
 #[cfg(test)]
@@ -163,7 +153,7 @@ mod tests {
         fs::write(file, text).unwrap();
     }
 
-    fn names(layers: &[LayerFile]) -> Vec<(String, Option<String>)> {
+    fn names(layers: &[FileLayer]) -> Vec<(String, Option<String>)> {
         layers.iter().map(|it| (it.key.tenant_id.clone(), it.key.project_id.clone())).collect()
     }
 

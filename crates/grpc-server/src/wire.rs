@@ -5,16 +5,19 @@
 //! - [`words`]: the closed sets of words.
 //! - [`caller`]: who calls, which tool, which key.
 //! - [`failure`]: a report of a failed call, as leniently as DESIGN §5 demands.
-//! - [`requests`]: the requests of the tool health service.
-//! - [`health`], [`verdict`], [`notes`], [`rules`], [`jobs`]: answers.
+//! - [`requests`], [`admin`], [`page`]: the requests of the two services.
+//! - [`health`], [`verdict`], [`notes`], [`rules`], [`rule_yaml`], [`jobs`]: answers.
 
+pub(crate) mod admin;
 pub(crate) mod caller;
 pub(crate) mod failure;
 pub(crate) mod fields;
 pub(crate) mod health;
 pub(crate) mod jobs;
 pub(crate) mod notes;
+pub(crate) mod page;
 pub(crate) mod requests;
+pub(crate) mod rule_yaml;
 pub(crate) mod rules;
 pub(crate) mod time;
 pub(crate) mod verdict;

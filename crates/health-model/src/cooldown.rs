@@ -73,9 +73,7 @@ pub fn open(
     policy: &Policy,
     now: Instant,
 ) -> Cooldown {
-    let episodes = before
-        .filter(|it| now < it.forgotten_at())
-        .map_or(1, |it| it.episodes.saturating_add(1));
+    let episodes = before.filter(|it| now < it.forgotten_at()).map_or(1, |it| it.episodes.saturating_add(1));
     let mut backoff = policy.backoff(classification);
     let clamp = |it: TimeDelta| it.clamp(policy.min_window, policy.max_window.max(policy.min_window));
     let until = match window {

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::vocabulary::{Scope, ToolKind};
 use crate::vocabulary::Target;
+use crate::vocabulary::{Scope, ToolKind};
 
 /// The project that a caller without one belongs to (DESIGN §4).
 pub const DEFAULT_PROJECT: &str = "default";
@@ -113,7 +113,8 @@ impl Caller {
     /// answered, never stored and never widened (DESIGN §4). GLOBAL needs the tool's provider.
     #[must_use]
     pub fn container(&self, scope: Scope, provider: Option<&str>) -> Option<ContainerKey> {
-        let own = |id: &str| ContainerKey { tenant_id: self.tenant_id.clone(), scope, scope_id: id.to_owned() };
+        let own =
+            |id: &str| ContainerKey { tenant_id: self.tenant_id.clone(), scope, scope_id: id.to_owned() };
         match scope {
             Scope::Session => self.session_id.as_deref().map(own),
             Scope::User => self.user_id.as_deref().map(own),

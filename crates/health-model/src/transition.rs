@@ -220,9 +220,7 @@ fn mark(document: &mut Document, mark: &Mark, policy: &Policy, now: Instant) -> 
 
 fn protects_eta(before: &Health, mark: &Mark, eta: Option<Instant>, now: Instant) -> bool {
     let Some(kept) = before.expected_recovery_at.filter(|it| *it > now) else { return false };
-    before.eta_basis != EtaBasis::Computed
-        && mark.origin == Origin::Checker
-        && eta.is_none_or(|it| it < kept)
+    before.eta_basis != EtaBasis::Computed && mark.origin == Origin::Checker && eta.is_none_or(|it| it < kept)
 }
 
 fn open_cooldown(
@@ -257,12 +255,7 @@ fn remove(cooldowns: &mut Vec<Cooldown>, signature: &str, user_id: Option<&str>)
     Some(cooldowns.remove(at))
 }
 
-fn end_cooldown(
-    cooldowns: &mut Vec<Cooldown>,
-    signature: &str,
-    user_id: Option<&str>,
-    now: Instant,
-) -> bool {
+fn end_cooldown(cooldowns: &mut Vec<Cooldown>, signature: &str, user_id: Option<&str>, now: Instant) -> bool {
     let Some(mut entry) = remove(cooldowns, signature, user_id) else { return false };
     if now - entry.opened_at < entry.window() {
         let was_over = entry.cleared_at.is_some();

@@ -117,9 +117,7 @@ pub fn failure_text(failed: &Failed<'_>) -> String {
         Remedy::Reauthenticate => {
             "Ask the user to log in again or renew the credential; do not call it before.".to_owned()
         }
-        Remedy::AskAdmin => {
-            "Calling again does not help; tell the user which right is missing.".to_owned()
-        }
+        Remedy::AskAdmin => "Calling again does not help; tell the user which right is missing.".to_owned(),
         Remedy::ReopenSession => {
             "Its host is not connected; plan without it until the host is back.".to_owned()
         }

@@ -3,8 +3,8 @@
 mod support;
 
 use health_model::{
-    Cascade, Classification, Document, EffectKind, EffectiveStatus, Hold, Origin, Policy, Scope, Status, Tool,
-    ToolKind,
+    Cascade, Classification, Document, EffectKind, EffectiveStatus, Hold, Origin, Policy, Scope, Status,
+    Tool, ToolKind,
 };
 use support::{alice, apply, mark, marked, new, open, t};
 
@@ -46,10 +46,7 @@ fn a_document_with_cooldowns_only_has_no_say() {
     let mut user = new(Scope::User, "alice");
     apply(&mut user, &open("http-403", Some("alice"), Classification::UserPermission), t(0));
     let before = (global.clone(), user.clone());
-    assert_eq!(
-        state_of(&[user.clone(), global.clone()], 1),
-        (EffectiveStatus::Down, Some(Scope::Global))
-    );
+    assert_eq!(state_of(&[user.clone(), global.clone()], 1), (EffectiveStatus::Down, Some(Scope::Global)));
     assert_eq!(state_of(std::slice::from_ref(&user), 1), (EffectiveStatus::Ok, None));
     assert_eq!((global, user), before, "both entries remain");
 }
@@ -101,7 +98,11 @@ fn down_without_an_eta_is_retested_after_an_hour_counted_from_the_last_mark() {
     assert_eq!(state_of(std::slice::from_ref(&document), 3_599).0, EffectiveStatus::Down);
     assert_eq!(state_of(std::slice::from_ref(&document), 3_600).0, EffectiveStatus::Retesting);
     apply(&mut document, &EffectKind::Mark(mark(Status::Down, None)), t(3_600));
-    assert_eq!(state_of(std::slice::from_ref(&document), 3_601).0, EffectiveStatus::Down, "re-marked at once");
+    assert_eq!(
+        state_of(std::slice::from_ref(&document), 3_601).0,
+        EffectiveStatus::Down,
+        "re-marked at once"
+    );
     let mut gone = mark(Status::Down, None);
     gone.origin = Origin::Event;
     let mut event = new(Scope::Session, "s1");
@@ -145,9 +146,7 @@ fn the_answer_says_when_it_may_change_by_itself() {
 #[test]
 fn tools_have_a_home_scope() {
     // R24…R29
-    let home = |kind, declared| {
-        Tool { kind, declared_home_scope: declared, ..support::tool() }.home_scope()
-    };
+    let home = |kind, declared| Tool { kind, declared_home_scope: declared, ..support::tool() }.home_scope();
     assert_eq!(home(Some(ToolKind::Client), None), Scope::Session);
     assert_eq!(home(Some(ToolKind::Mcp), None), Scope::Project);
     assert_eq!(home(Some(ToolKind::Rest), None), Scope::Project);

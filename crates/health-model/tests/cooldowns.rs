@@ -88,7 +88,8 @@ fn a_rules_own_window_grows_as_its_class_does() {
     assert_eq!((first.window(), second.window()), (TimeDelta::minutes(1), TimeDelta::minutes(2)));
     let day = Window::Base(TimeDelta::hours(24));
     let fixed = cooldown::open(None, "x", None, Classification::UserPermission, day, &policy, t(0));
-    let again = cooldown::open(Some(&fixed), "x", None, Classification::UserPermission, day, &policy, t(86_401));
+    let again =
+        cooldown::open(Some(&fixed), "x", None, Classification::UserPermission, day, &policy, t(86_401));
     assert_eq!(again.window(), TimeDelta::hours(24), "R47: constant");
 }
 

@@ -9,8 +9,8 @@ use health_model::cooldown::{Window, window_length};
 use health_model::document::Connection;
 use health_model::policy::Backoff;
 use health_model::{
-    Cascade, Classification, Document, EffectKind, EffectiveStatus, EtaBasis, Hold, Instant, Origin, Policy, Scope,
-    Status, transition,
+    Cascade, Classification, Document, EffectKind, EffectiveStatus, EtaBasis, Hold, Instant, Origin, Policy,
+    Scope, Status, transition,
 };
 use proptest::prelude::*;
 use support::{alice, t, tool};
@@ -110,17 +110,13 @@ fn play(steps: &Steps) -> BTreeMap<(Scope, String), Document> {
     for (scope, of_alice, kind, gap) in steps {
         now += gap / 100;
         let id = id_of(*scope, if *of_alice { "alice" } else { "bob" });
-        let document =
-            documents.entry((*scope, id.clone())).or_insert_with(|| support::new(*scope, &id));
+        let document = documents.entry((*scope, id.clone())).or_insert_with(|| support::new(*scope, &id));
         transition::apply(document, kind, &Policy::default(), t(now));
     }
     documents
 }
 
-fn cascade_of<'a>(
-    documents: &'a BTreeMap<(Scope, String), Document>,
-    user: &str,
-) -> Cascade<'a> {
+fn cascade_of<'a>(documents: &'a BTreeMap<(Scope, String), Document>, user: &str) -> Cascade<'a> {
     Cascade::new(Scope::ALL.iter().filter_map(|it| documents.get(&(*it, id_of(*it, user)))))
 }
 

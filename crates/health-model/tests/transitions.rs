@@ -7,7 +7,8 @@ use health_model::document::Connection;
 use health_model::success::{self, Evidence};
 use health_model::transition::{Mark, OutageChange};
 use health_model::{
-    Cascade, Classification, Document, EffectKind, EffectiveStatus, EtaBasis, Hold, Origin, Policy, Scope, Status,
+    Cascade, Classification, Document, EffectKind, EffectiveStatus, EtaBasis, Hold, Origin, Policy, Scope,
+    Status,
 };
 use support::{alice, apply, key, mark, marked, new, open, t, tool};
 
@@ -205,8 +206,7 @@ fn an_administrators_word_that_it_works_clears_all_cooldowns() {
     // R19, R52, R60
     let mut document = marked(Scope::Project, "essay", Status::Down, None, t(0));
     apply(&mut document, &open("connect-refused", None, Classification::TechnicallyBroken), t(0));
-    let change =
-        apply(&mut document, &EffectKind::Mark(Mark::working("admin/eve", Origin::Admin)), t(5));
+    let change = apply(&mut document, &EffectKind::Mark(Mark::working("admin/eve", Origin::Admin)), t(5));
     assert!(document.cooldowns.is_empty());
     assert_eq!(change.outage, Some(OutageChange::Closed));
 }

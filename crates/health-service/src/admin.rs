@@ -186,7 +186,7 @@ impl Service {
     ) -> Result<(RuleLayerRecord, Vec<checker::Diagnostic>), Error> {
         self.must_write()?;
         let diagnostics = self.rules.validate(&key, &text);
-        let n_errors = diagnostics.iter().filter(|it| it.is_error()).count();
+        let n_errors = diagnostics.iter().filter(|it| it.severity == checker::Severity::Error).count();
         if n_errors > 0 {
             return Err(Error::RulesInvalid { n_errors, diagnostics });
         }
@@ -300,7 +300,10 @@ fn effects(change: &AdminChange, by: &str, before: Option<&Document>, now: Insta
             .flat_map(|it| it.cooldowns.iter())
             .filter(|it| it.signature == *signature)
             .filter(|it| user_id.as_ref().is_none_or(|wanted| *wanted == it.user_id))
-            .map(|it| EffectKind::ClearCooldown { signature: it.signature.clone(), user_id: it.user_id.clone() })
+            .map(|it| EffectKind::ClearCooldown {
+                signature: it.signature.clone(),
+                user_id: it.user_id.clone(),
+            })
             .collect(),
         AdminChange::Clear => vec![EffectKind::Clear],
     }

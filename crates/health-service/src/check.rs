@@ -117,7 +117,8 @@ impl Service {
             match self.write_decision(&caller, &tool, &failure, now).await {
                 Ok((decision, written)) => {
                     let after = self.read(&caller, tool.provider.as_deref(), None, false).await;
-                    let health = summary(&after.containers.cascade(&tool.name).state(&self.settings.policy, now));
+                    let health =
+                        summary(&after.containers.cascade(&tool.name).state(&self.settings.policy, now));
                     let mut answer = self.answered(decision, before, health, read.stale, notes, now);
                     if let (Some(job), Some(outcome)) = (&mut answer.job_id, written.jobs.first()) {
                         *job = outcome.id();
@@ -177,8 +178,7 @@ impl Service {
         let (job_id, signal) = (self.ids.next(), signal(caller, failure, now));
         let (caller, tool, failure) = (caller.clone(), tool.clone(), failure.clone());
         let plan = move |world: &World<'_>| {
-            let decision =
-                service.decide(&caller, &tool, &failure, &world.cascade(&keys, &tool.name), now);
+            let decision = service.decide(&caller, &tool, &failure, &world.cascade(&keys, &tool.name), now);
             let jobs = decision.job.iter().map(|job| Enqueue {
                 id: job_id,
                 service_type: SERVICE_TYPE.to_owned(),
@@ -251,20 +251,10 @@ fn summary(state: &State<'_>) -> HealthSummary {
 
 /// The failure as a job keeps it: cut, and without secrets (DESIGN §2.6).
 fn signal(caller: &Caller, failure: &Failure, now: Instant) -> Signal {
-    let mut detail = String::new();
-    if let Some(status) = failure.http_status {
-        detail.push_str(&format!("HTTP {status}\n"));
-    }
-    for text in [failure.exception_type.as_deref(), Some(&failure.message), Some(&failure.body)] {
-        if let Some(text) = text.filter(|it| !it.is_empty()) {
-            detail.push_str(text);
-            detail.push('\n');
-        }
-    }
     Signal {
         at: now,
         user_id: caller.user_id.clone(),
         session_id: caller.session_id.clone(),
-        detail: checker::redact::cut(&checker::redact::mask(&detail), checker::redact::DETAIL_LIMIT),
+        detail: checker::redact::detail(failure),
     }
 }

@@ -46,7 +46,13 @@ impl Hits {
         })
     }
 
-    fn with<T>(&self, window: Window<'_>, until: Instant, at: Instant, then: impl FnOnce(&mut Counted) -> T) -> T {
+    fn with<T>(
+        &self,
+        window: Window<'_>,
+        until: Instant,
+        at: Instant,
+        then: impl FnOnce(&mut Counted) -> T,
+    ) -> T {
         let episode = window.opened_at.timestamp_micros();
         let hash = self.hasher.hash_one((
             &window.key.tenant_id,

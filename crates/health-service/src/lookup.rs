@@ -121,11 +121,8 @@ impl Service {
         let mut answer = Vec::with_capacity(tools.len());
         let mut next_change_at: Option<Instant> = None;
         let everything = tools.is_empty();
-        let globals = if everything {
-            BTreeMap::new()
-        } else {
-            self.globals(&tools, fresh, &mut stale).await
-        };
+        let globals =
+            if everything { BTreeMap::new() } else { self.globals(&tools, fresh, &mut stale).await };
         let named = if everything { known_tools(&read.containers) } else { tools };
         let mut healthy = BTreeSet::new();
         for tool in &named {

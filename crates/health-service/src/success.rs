@@ -107,8 +107,7 @@ impl Service {
         let (tenant, report) = (request.caller.tenant_id.clone(), request.report_id.clone());
         let work = self.record_success_once(request, now);
         let is_final = |it: &RecordSuccessAnswer| !it.notes.contains(&Note::StoreAway);
-        let (answer, repeated) =
-            self.successes.once(&tenant, report.as_deref(), now, work, is_final).await;
+        let (answer, repeated) = self.successes.once(&tenant, report.as_deref(), now, work, is_final).await;
         let mut answer = Arc::unwrap_or_clone(answer);
         if repeated {
             answer.notes.push(Note::RepeatedReport);

@@ -172,7 +172,8 @@ impl Watcher {
                 WatchEvent::Snapshot(shown)
             }
             Some(changed) => {
-                let told = reading.tools.iter().filter(|it| changed.contains(&it.tool_name)).cloned().collect();
+                let told =
+                    reading.tools.iter().filter(|it| changed.contains(&it.tool_name)).cloned().collect();
                 WatchEvent::Change(told)
             }
         };
@@ -265,14 +266,8 @@ impl Watcher {
             let global = tool.provider.as_deref().and_then(|it| globals.get(it)).map(Arc::clone);
             let containers = read.containers.with_global(global);
             let cascade = containers.cascade(&tool.name);
-            let (health, next) = lookup::project(
-                &cascade,
-                &self.caller,
-                tool,
-                self.projection,
-                &service.settings.policy,
-                now,
-            );
+            let (health, next) =
+                lookup::project(&cascade, &self.caller, tool, self.projection, &service.settings.policy, now);
             next_change_at = [next_change_at, next].into_iter().flatten().min();
             tools.push(health);
         }

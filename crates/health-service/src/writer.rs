@@ -14,7 +14,8 @@ use std::time::Duration;
 use health_model::transition::{self, OutageChange as OutageEdge};
 use health_model::{Cascade, ContainerKey, Document, DocumentKey, Effect, Instant};
 use ports::{
-    Batch, Change, DocumentWrite, Enqueue, EnqueueOutcome, OutageChange, Revision, Store, StoreError, Versioned,
+    Batch, Change, DocumentWrite, Enqueue, EnqueueOutcome, OutageChange, Revision, Store, StoreError,
+    Versioned,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -172,7 +173,7 @@ impl Run {
 
     /// Writes one batch. Returns what has to be done again, or did not fit.
     async fn step(&self, works: Vec<Work>, attempt: &mut u32) -> Vec<Work> {
-        let containers = match self.load(&works).await {
+        let containers = match self.load(Self::keys(&works)).await {
             Ok(it) => it,
             Err(error) => {
                 self.stats.failures.fetch_add(1, Ordering::Relaxed);
@@ -250,7 +251,7 @@ impl Run {
                 // Grows with the tries and differs between batches, so that two servers do not meet forever.
                 let spread = (*attempt).min(8) * (1 + (again.len() as u32 % 3));
                 tokio::time::sleep(Duration::from_millis(u64::from(spread))).await;
-                if let Err(error) = self.reload(&again).await {
+                if let Err(error) = self.view.load(&Self::keys(&again), true).await {
                     fail(again, &Error::from(error));
                     return Vec::new();
                 }
@@ -274,9 +275,8 @@ impl Run {
         now: Instant,
     ) -> bool {
         let entry = working.entry(effect.key.clone()).or_insert_with(|| {
-            let held = containers
-                .get(&effect.key.container())
-                .and_then(|it| it.document(&effect.key.tool_name));
+            let held =
+                containers.get(&effect.key.container()).and_then(|it| it.document(&effect.key.tool_name));
             match held {
                 Some(it) => Working { document: it.document.clone(), expected: Some(it.version) },
                 None => Working { document: Document::new(effect.key.clone(), now), expected: None },
@@ -306,18 +306,16 @@ impl Run {
         keys
     }
 
-    async fn load(&self, works: &[Work]) -> Result<BTreeMap<ContainerKey, Arc<Container>>, StoreError> {
-        let keys = Self::keys(works);
+    async fn load(
+        &self,
+        keys: Vec<ContainerKey>,
+    ) -> Result<BTreeMap<ContainerKey, Arc<Container>>, StoreError> {
         let mut containers = BTreeMap::new();
         for key in keys {
             let container = self.view.container(&key).await?;
             containers.insert(key, container);
         }
         Ok(containers)
-    }
-
-    async fn reload(&self, works: &[Work]) -> Result<(), StoreError> {
-        self.view.load(&Self::keys(works), true).await.map(|_| ())
     }
 }
 

@@ -14,7 +14,7 @@ pub mod store;
 pub use clock::{Clock, Ids};
 pub use job::{Claim, Enqueue, EnqueueOutcome, Job, JobFilter, JobQueue, JobState, Signal, Trigger};
 pub use store::{
-    Batch, Change, Changes, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, DocumentWrite, HitDelta,
-    LoadedContainer, Outage, OutageChange, Revision, RuleLayerKey, RuleLayerRecord, Store, StoreError, StoreInfo,
-    Versioned,
+    Batch, Change, Changes, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, DocumentWrite,
+    HitDelta, LoadedContainer, Outage, OutageChange, Revision, RuleLayerKey, RuleLayerRecord, Store,
+    StoreError, StoreInfo, Versioned,
 };

@@ -362,7 +362,11 @@ pub trait Store: JobQueue {
 
     /// Returns when there may be changes after `after`, or after `timeout`, whichever is first. An accelerator only:
     /// readers must poll all the same. `timeout` is real time.
-    async fn wait_for_changes(&self, after: &Revision, timeout: std::time::Duration) -> Result<(), StoreError>;
+    async fn wait_for_changes(
+        &self,
+        after: &Revision,
+        timeout: std::time::Duration,
+    ) -> Result<(), StoreError>;
 
     /// All rule layers, sorted by key, with a number that grows with each put and delete.
     async fn list_rule_layers(&self) -> Result<(u64, Vec<RuleLayerRecord>), StoreError>;
@@ -372,7 +376,8 @@ pub trait Store: JobQueue {
 
     /// Puts or replaces a rule layer and returns its new version. `expected`: `None` = whatever is there, `Some(0)` = there
     /// must be none, else the version that must be there; otherwise [`StoreError::RuleLayerChanged`] and nothing written.
-    async fn put_rule_layer(&self, layer: &RuleLayerRecord, expected: Option<u64>) -> Result<u64, StoreError>;
+    async fn put_rule_layer(&self, layer: &RuleLayerRecord, expected: Option<u64>)
+    -> Result<u64, StoreError>;
 
     /// Deletes a rule layer; `false` if there was none. `expected` as in [`Store::put_rule_layer`].
     async fn delete_rule_layer(&self, key: &RuleLayerKey, expected: Option<u64>) -> Result<bool, StoreError>;

@@ -21,8 +21,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use health_model::{ContainerKey, DocumentKey, Instant};
 use ports::{
-    Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, HitDelta, Job, JobFilter,
-    JobQueue, LoadedContainer, Outage, Revision, RuleLayerKey, RuleLayerRecord, Store, StoreError, StoreInfo, Versioned,
+    Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, HitDelta, Job,
+    JobFilter, JobQueue, LoadedContainer, Outage, Revision, RuleLayerKey, RuleLayerRecord, Store, StoreError,
+    StoreInfo, Versioned,
 };
 use tokio::sync::watch;
 use uuid::Uuid;
@@ -98,7 +99,9 @@ impl Store for MemoryStore {
 
     async fn load_containers(&self, keys: &[ContainerKey]) -> Result<Vec<LoadedContainer>, StoreError> {
         self.with(|state| {
-            keys.iter().map(|key| LoadedContainer { key: key.clone(), documents: state.container(key) }).collect()
+            keys.iter()
+                .map(|key| LoadedContainer { key: key.clone(), documents: state.container(key) })
+                .collect()
         })
     }
 
@@ -174,7 +177,11 @@ impl Store for MemoryStore {
         self.with(|state| state.rules_revision())
     }
 
-    async fn put_rule_layer(&self, layer: &RuleLayerRecord, expected: Option<u64>) -> Result<u64, StoreError> {
+    async fn put_rule_layer(
+        &self,
+        layer: &RuleLayerRecord,
+        expected: Option<u64>,
+    ) -> Result<u64, StoreError> {
         self.with(|state| state.put_rule_layer(layer, expected))?
     }
 

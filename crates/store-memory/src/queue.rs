@@ -96,7 +96,9 @@ impl Queue {
     pub(crate) fn claim(&mut self, now: Instant, lease_until: Instant) -> Option<Claim> {
         let mut busy = BTreeSet::new();
         for id in self.open.values() {
-            let Some(job) = self.jobs.get_mut(id).filter(|job| job.state == JobState::Running) else { continue };
+            let Some(job) = self.jobs.get_mut(id).filter(|job| job.state == JobState::Running) else {
+                continue;
+            };
             if job.lease_until.is_some_and(|until| until < now) {
                 job.state = JobState::Queued;
                 job.lease_until = None;
@@ -124,7 +126,13 @@ impl Queue {
         self.running(id, token).map(|job| job.lease_until = Some(lease_until)).is_some()
     }
 
-    pub(crate) fn complete(&mut self, id: Uuid, token: u64, stale_reason: Option<&str>, now: Instant) -> bool {
+    pub(crate) fn complete(
+        &mut self,
+        id: Uuid,
+        token: u64,
+        stale_reason: Option<&str>,
+        now: Instant,
+    ) -> bool {
         let Some(job) = self.running(id, token) else { return false };
         job.state = if stale_reason.is_some() { JobState::Stale } else { JobState::Done };
         job.reason = stale_reason.map(str::to_owned);
@@ -164,7 +172,10 @@ impl Queue {
     }
 
     pub(crate) fn count_queued(&self) -> u64 {
-        self.open.values().filter(|id| self.jobs.get(id).is_some_and(|job| job.state == JobState::Queued)).count() as u64
+        self.open
+            .values()
+            .filter(|id| self.jobs.get(id).is_some_and(|job| job.state == JobState::Queued))
+            .count() as u64
     }
 
     /// Forgets the jobs of a tenant: those of its queues, and those about its documents.

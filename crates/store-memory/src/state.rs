@@ -152,7 +152,8 @@ impl State {
     }
 
     pub(crate) fn delete(&mut self, selector: &DeleteSelector, now: Instant) -> u64 {
-        let keys: Vec<DocumentKey> = self.documents.keys().filter(|it| selects(selector, it)).cloned().collect();
+        let keys: Vec<DocumentKey> =
+            self.documents.keys().filter(|it| selects(selector, it)).cloned().collect();
         self.delete_documents(&keys, now);
         match selector {
             DeleteSelector::One(_) | DeleteSelector::Session { .. } => {}
@@ -317,7 +318,12 @@ impl State {
         }
     }
 
-    pub(crate) fn sweep(&mut self, sessions_before: Option<Instant>, tombstones_before: Instant, now: Instant) -> u64 {
+    pub(crate) fn sweep(
+        &mut self,
+        sessions_before: Option<Instant>,
+        tombstones_before: Instant,
+        now: Instant,
+    ) -> u64 {
         let mut n_gone = 0;
 
         if let Some(before) = sessions_before.map(micros) {

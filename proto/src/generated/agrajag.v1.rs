@@ -810,7 +810,7 @@ pub struct Failure {
     /// What the runtime's dispatcher knows for certain. Unspecified if it only has an error.
     #[prost(enumeration = "DispatchCode", tag = "1")]
     pub dispatch_code: i32,
-    /// The HTTP status, 100 to 599. Absent if no answer came. Others are dropped.
+    /// The HTTP status, 100 to 999. Absent if no answer came. Others are dropped.
     #[prost(int32, optional, tag = "2")]
     pub http_status: ::core::option::Option<i32>,
     /// All response headers in their order, repeated names kept. At most 128; names are compared without case.
@@ -1620,12 +1620,15 @@ pub struct RuleExplanation {
     /// Whether it decided: the first that matched.
     #[prost(bool, tag = "7")]
     pub selected: bool,
-    /// The fields that matched, in the rule's order, up to the first that did not.
+    /// Why it matched, in the rule's order. Empty unless it did, and for a rule that matches everything.
     #[prost(message, repeated, tag = "8")]
     pub matched_fields: ::prost::alloc::vec::Vec<Evidence>,
     /// The first field that did not match, with what was seen instead. Absent if all matched.
     #[prost(message, optional, tag = "9")]
     pub first_mismatch: ::core::option::Option<Evidence>,
+    /// How many fields matched before it: the rules that nearly matched have many.
+    #[prost(uint32, tag = "10")]
+    pub n_matched: u32,
 }
 /// A layer of rules that a tenant or project brings along.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1743,7 +1746,7 @@ pub enum RuleLayerSource {
     Unspecified = 0,
     /// A file below the server's documents directory.
     File = 1,
-    /// The store, put by `PutRuleLayer`. Wins over a file of the same tenant and project.
+    /// The store, put by `PutRuleLayer`. Laid over a file of the same tenant and project.
     Store = 2,
 }
 impl RuleLayerSource {
@@ -2298,7 +2301,7 @@ pub struct ListRuleLayersRequest {
 /// Response of ListRuleLayers.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListRuleLayersResponse {
-    /// The layers, the tenant's own first, then by project; of one place the store's before the file's.
+    /// The layers, the tenant's own first, then by project; of one place the file's before the store's.
     #[prost(message, repeated, tag = "1")]
     pub layers: ::prost::alloc::vec::Vec<RuleLayer>,
     /// How far this answer knows the store; opaque.
@@ -2780,7 +2783,7 @@ pub mod admin_service_client {
             req.extensions_mut().insert(GrpcMethod::new("agrajag.v1.AdminService", "PutRuleLayer"));
             self.inner.unary(req, path, codec).await
         }
-        /// Deletes a rule layer from the store. A file of the same tenant and project counts again.
+        /// Deletes a rule layer from the store. A file of the same tenant and project stays.
         pub async fn delete_rule_layer(
             &mut self,
             request: impl tonic::IntoRequest<super::DeleteRuleLayerRequest>,
@@ -2904,7 +2907,7 @@ pub mod admin_service_server {
             &self,
             request: tonic::Request<super::PutRuleLayerRequest>,
         ) -> std::result::Result<tonic::Response<super::PutRuleLayerResponse>, tonic::Status>;
-        /// Deletes a rule layer from the store. A file of the same tenant and project counts again.
+        /// Deletes a rule layer from the store. A file of the same tenant and project stays.
         async fn delete_rule_layer(
             &self,
             request: tonic::Request<super::DeleteRuleLayerRequest>,
@@ -4116,7 +4119,8 @@ pub struct ExplainRequest {
     /// What went wrong.
     #[prost(message, optional, tag = "3")]
     pub failure: ::core::option::Option<Failure>,
-    /// The text of a rule layer to try in the place of the caller's project layer. At most 512 KiB. Absent: the rules in force.
+    /// The text of a rule layer to try in the place of the one that the store holds for the caller's project, over
+    /// everything else. At most 512 KiB. Absent: the rules in force.
     #[prost(string, optional, tag = "4")]
     pub rules_yaml: ::core::option::Option<::prost::alloc::string::String>,
 }

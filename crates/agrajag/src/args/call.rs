@@ -72,12 +72,15 @@ mod tests {
     }
 
     fn request(line: &[&str]) -> Result<v1::CheckRequest, Error> {
-        let line = Line::try_parse_from(std::iter::once("check").chain(line.iter().copied())).expect("usable");
+        let line =
+            Line::try_parse_from(std::iter::once("check").chain(line.iter().copied())).expect("usable");
         line.call.to_request()
     }
 
     fn refused(line: &[&str]) -> String {
-        Line::try_parse_from(std::iter::once("check").chain(line.iter().copied())).expect_err("unusable").to_string()
+        Line::try_parse_from(std::iter::once("check").chain(line.iter().copied()))
+            .expect_err("unusable")
+            .to_string()
     }
 
     /// The shortest useful line: everything else has a default.
@@ -91,16 +94,84 @@ mod tests {
     #[test]
     fn every_flag_reaches_its_field() {
         let request = request(&[
-            "--tool", "jira_search", "--tenant", "acme", "--project", "essay", "--user", "alice", "--session", "s-1",
-            "--locale", "de", "--kind", "mcp", "--home-scope", "tenant", "--provider", "atlassian", "--target",
-            "argument", "--dispatch-code", "BACKEND_FAILED", "--http-status", "429", "--header", "Retry-After: 7",
-            "--header", "x-a:b:c", "--content-type", "text/html", "--exception-type", "java.io.IOException",
-            "--cause", "java.net.ConnectException=a=b", "--cause", "Bare", "--failure-kind", "connect_refused",
-            "--error-code", "ECONNREFUSED", "--json-rpc-code", "-32602", "--grpc-status", "14", "--sql-state", "28P01",
-            "--is-error", "--phase", "connect", "--syscall", "connect", "--exit-code", "-9", "--stderr", "boom",
-            "--message", "m", "--body", "b", "--target-host", "h:1", "--method", "GET", "--operation", "o",
-            "--credential", "project", "--idempotent=false", "--read-only", "--may-have-run=true", "--attempt", "2",
-            "--elapsed", "1.5s", "--schema-violation", "--not-found-of", "entity", "--occurred-at",
+            "--tool",
+            "jira_search",
+            "--tenant",
+            "acme",
+            "--project",
+            "essay",
+            "--user",
+            "alice",
+            "--session",
+            "s-1",
+            "--locale",
+            "de",
+            "--kind",
+            "mcp",
+            "--home-scope",
+            "tenant",
+            "--provider",
+            "atlassian",
+            "--target",
+            "argument",
+            "--dispatch-code",
+            "BACKEND_FAILED",
+            "--http-status",
+            "429",
+            "--header",
+            "Retry-After: 7",
+            "--header",
+            "x-a:b:c",
+            "--content-type",
+            "text/html",
+            "--exception-type",
+            "java.io.IOException",
+            "--cause",
+            "java.net.ConnectException=a=b",
+            "--cause",
+            "Bare",
+            "--failure-kind",
+            "connect_refused",
+            "--error-code",
+            "ECONNREFUSED",
+            "--json-rpc-code",
+            "-32602",
+            "--grpc-status",
+            "14",
+            "--sql-state",
+            "28P01",
+            "--is-error",
+            "--phase",
+            "connect",
+            "--syscall",
+            "connect",
+            "--exit-code",
+            "-9",
+            "--stderr",
+            "boom",
+            "--message",
+            "m",
+            "--body",
+            "b",
+            "--target-host",
+            "h:1",
+            "--method",
+            "GET",
+            "--operation",
+            "o",
+            "--credential",
+            "project",
+            "--idempotent=false",
+            "--read-only",
+            "--may-have-run=true",
+            "--attempt",
+            "2",
+            "--elapsed",
+            "1.5s",
+            "--schema-violation",
+            "--not-found-of",
+            "entity",
+            "--occurred-at",
             "2026-11-30T14:05:00Z",
         ])
         .expect("usable");
@@ -113,7 +184,8 @@ mod tests {
         write!(file, r#"{{"caller":{{"tenantId":"acme","userId":"bob"}},"tool":{{"name":"wiki"}},"failure":{{"httpStatus":500,"readOnly":true}}}}"#)
             .expect("written");
         let path = file.path().to_str().expect("UTF-8");
-        let request = request(&["--failure-file", path, "--user", "alice", "--http-status", "403"]).expect("usable");
+        let request =
+            request(&["--failure-file", path, "--user", "alice", "--http-status", "403"]).expect("usable");
         insta::assert_snapshot!(to_json(&request, true), @r#"{"caller":{"tenantId":"acme","userId":"alice"},"tool":{"name":"wiki"},"failure":{"httpStatus":403,"readOnly":true}}"#);
     }
 
@@ -145,7 +217,7 @@ mod tests {
         assert!(refused(&["--tool", "x", "--header", "no colon"]).contains("NAME: VALUE"));
         assert!(refused(&["--tool", "x", "--cause", "=message"]).contains("TYPE=MESSAGE"));
         assert!(refused(&["--tool", "x", "--kind", "soap"]).contains("client, mcp, rest, builtin"));
-        assert!(refused(&["--tool", "x", "--elapsed", "-1s"]).contains("elapsed"));
+        assert!(refused(&["--tool", "x", "--elapsed", "soon"]).contains("250ms"));
         assert!(refused(&["--tool", "x", "--body", "a", "--body-file", "b"]).contains("--body"));
     }
 }

@@ -191,7 +191,9 @@ fn header(text: &str) -> Result<v1::Header, String> {
 fn cause(text: &str) -> Result<v1::Cause, String> {
     let (name, message) = text.split_once('=').unwrap_or((text, ""));
     if name.trim().is_empty() {
-        return Err("expected `TYPE=MESSAGE`, for example `java.net.ConnectException=Connection refused`".to_owned());
+        return Err(
+            "expected `TYPE=MESSAGE`, for example `java.net.ConnectException=Connection refused`".to_owned()
+        );
     }
     Ok(v1::Cause { r#type: name.trim().to_owned(), message: message.to_owned(), code: String::new() })
 }

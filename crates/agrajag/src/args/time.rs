@@ -13,7 +13,8 @@ use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 ///
 /// A sentence that names what was expected.
 pub(crate) fn span(text: &str) -> Result<Duration, String> {
-    let expected = || format!("`{text}` is no span of time, expected for example `250ms`, `90s`, `15m`, `1.5h` or `7d`");
+    let expected =
+        || format!("`{text}` is no span of time, expected for example `250ms`, `90s`, `15m`, `1.5h` or `7d`");
     let digits = text.find(|it: char| !it.is_ascii_digit() && it != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let number: f64 = number.parse().map_err(|_| expected())?;
@@ -68,7 +69,8 @@ pub(crate) fn from_wire(at: Option<&prost_types::Timestamp>) -> Option<DateTime<
 pub(crate) fn shown(at: Option<&prost_types::Timestamp>) -> String {
     let Some(at) = from_wire(at) else { return String::new() };
     let floor = at.trunc_subsecs(0);
-    let up = if floor < at { floor.checked_add_signed(TimeDelta::seconds(1)).unwrap_or(floor) } else { floor };
+    let up =
+        if floor < at { floor.checked_add_signed(TimeDelta::seconds(1)).unwrap_or(floor) } else { floor };
     up.format("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 

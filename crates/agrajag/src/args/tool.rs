@@ -1,8 +1,9 @@
 //! What a tool is: the flags behind `agrajag.v1.Tool`.
 
 use agrajag_proto::v1;
+use clap::builder::TypedValueParser;
 
-use crate::wire::choice;
+use crate::wire::{choice, choice_of};
 
 /// What the tool is, apart from its name.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -11,9 +12,8 @@ pub(crate) struct ToolArgs {
     /// How it is executed [default: rest].
     #[arg(long, value_parser = choice::<v1::ToolKind>(), ignore_case = true)]
     pub(crate) kind: Option<v1::ToolKind>,
-    /// Where a fault of the tool itself is kept: session, project or tenant [default: session for a client tool,
-    /// project for the others].
-    #[arg(long, value_parser = choice::<v1::Scope>(), ignore_case = true)]
+    /// Where a fault of the tool itself is kept [default: session for a client tool, project for the others].
+    #[arg(long, value_name = "SCOPE", value_parser = home_scope(), ignore_case = true)]
     pub(crate) home_scope: Option<v1::Scope>,
     /// The operator behind the tool, for example `github`: a GLOBAL state counts only for tools that name the same.
     #[arg(long, value_name = "NAME")]
@@ -21,6 +21,11 @@ pub(crate) struct ToolArgs {
     /// Whether the endpoint is the tool's own or comes with each call [default: fixed].
     #[arg(long, value_parser = choice::<v1::ToolTarget>(), ignore_case = true)]
     pub(crate) target: Option<v1::ToolTarget>,
+}
+
+/// The scopes at which a tool can be at home.
+pub(crate) fn home_scope() -> impl TypedValueParser<Value = v1::Scope> {
+    choice_of(vec![v1::Scope::Session, v1::Scope::Project, v1::Scope::Tenant])
 }
 
 impl ToolArgs {

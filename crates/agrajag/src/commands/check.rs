@@ -14,8 +14,6 @@ use crate::wire::word;
 /// Flags of `check`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
-    #[command(flatten)]
-    call: CallArgs,
     /// Makes a repeated report count once: the same id within 10 minutes changes nothing again.
     #[arg(long, value_name = "ID")]
     report_id: Option<String>,
@@ -25,6 +23,8 @@ pub(crate) struct Args {
     /// Show the fields that made the rule match, too.
     #[arg(long)]
     full: bool,
+    #[command(flatten)]
+    call: CallArgs,
 }
 
 /// Reports the call and shows the verdict.

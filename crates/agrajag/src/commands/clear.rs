@@ -10,9 +10,9 @@ use crate::error::{Error, Exit};
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    key: KeyArgs,
-    #[command(flatten)]
     writer: WriterArgs,
+    #[command(flatten)]
+    key: KeyArgs,
 }
 
 /// Clears and shows the document.
@@ -25,6 +25,8 @@ pub(crate) async fn run(args: &Args, context: &mut Context) -> Result<Exit, Erro
         by: args.writer.by(),
     };
     let response = remote.answer(remote.admin().clear_document(remote.request(request)).await)?;
-    context.out.answer(&response, |out| write_document(out, response.document.as_ref(), &response.warnings))?;
+    context
+        .out
+        .answer(&response, |out| write_document(out, response.document.as_ref(), &response.warnings))?;
     Ok(Exit::Ok)
 }

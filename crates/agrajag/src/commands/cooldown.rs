@@ -23,8 +23,6 @@ pub(crate) enum Command {
 /// Flags of `cooldown set`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct SetArgs {
-    #[command(flatten)]
-    key: KeyArgs,
     /// The failure's signature, for example `http-403`.
     #[arg(long, value_name = "SIGNATURE")]
     signature: String,
@@ -39,13 +37,13 @@ pub(crate) struct SetArgs {
     class: v1::Classification,
     #[command(flatten)]
     writer: WriterArgs,
+    #[command(flatten)]
+    key: KeyArgs,
 }
 
 /// Flags of `cooldown clear`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ClearArgs {
-    #[command(flatten)]
-    key: KeyArgs,
     /// The failure's signature [default: every one].
     #[arg(long, value_name = "SIGNATURE")]
     signature: Option<String>,
@@ -55,6 +53,8 @@ pub(crate) struct ClearArgs {
     /// Who writes [default: admin].
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
+    #[command(flatten)]
+    key: KeyArgs,
 }
 
 /// Runs one verb and shows the document.

@@ -158,7 +158,8 @@ fn delete_request(args: DeleteArgs) -> v1::DeleteDocumentsRequest {
             provider: args.provider.unwrap_or_default(),
         })
     };
-    let tenant = args.tenant.unwrap_or_else(|| if is_global { String::new() } else { DEFAULT_TENANT.to_owned() });
+    let tenant =
+        args.tenant.unwrap_or_else(|| if is_global { String::new() } else { DEFAULT_TENANT.to_owned() });
     v1::DeleteDocumentsRequest { tenant_id: tenant, target: Some(target), by: args.writer.by() }
 }
 
@@ -166,7 +167,8 @@ fn render_list(out: &mut Out, response: &v1::ListDocumentsResponse) -> io::Resul
     if response.documents.is_empty() {
         out.line("No document.")?;
     } else {
-        let mut table = Table::new(["TOOL", "SCOPE", "READS", "SIGNATURE", "SINCE", "EXPECTED BACK", "COOLDOWNS"]);
+        let mut table =
+            Table::new(["TOOL", "SCOPE", "READS", "SIGNATURE", "SINCE", "EXPECTED BACK", "COOLDOWNS"]);
         for it in &response.documents {
             table.row([
                 show::tool(it.key.as_ref()),
@@ -230,8 +232,22 @@ mod tests {
     #[test]
     fn filters_reach_the_request() {
         let line = Line::parse_from([
-            "documents", "list", "--tenant", "acme", "--status", "down", "--scope", "user", "--scope-id", "alice",
-            "--tool", "wiki", "--page-size", "7", "--page-token", "t",
+            "documents",
+            "list",
+            "--tenant",
+            "acme",
+            "--status",
+            "down",
+            "--scope",
+            "user",
+            "--scope-id",
+            "alice",
+            "--tool",
+            "wiki",
+            "--page-size",
+            "7",
+            "--page-token",
+            "t",
         ]);
         let Command::List(args) = line.command else { panic!("list") };
         let request = list_request(args);

@@ -9,7 +9,7 @@ use super::success::item_status;
 use super::{Context, write_warnings};
 use crate::args::caller::CallerArgs;
 use crate::args::time;
-use crate::args::tool::ToolsArgs;
+use crate::args::tool::{ToolsArgs, home_scope};
 use crate::error::{Error, Exit};
 use crate::output::Out;
 use crate::table::Table;
@@ -33,8 +33,8 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "The connection")]
 struct ConnectionArgs {
-    /// Where the tools live: session, project or tenant [default: each tool's home scope].
-    #[arg(long, value_parser = choice::<v1::Scope>(), ignore_case = true)]
+    /// Where the tools live [default: each tool's home scope].
+    #[arg(long, value_parser = home_scope(), ignore_case = true)]
     scope: Option<v1::Scope>,
     /// The session, project or tenant [default: the caller's own].
     #[arg(long, value_name = "ID")]
@@ -116,8 +116,22 @@ mod tests {
     #[test]
     fn the_event_and_its_order_reach_the_request() {
         let line = Line::parse_from([
-            "event", "connection-closed", "editor_open", "editor_save", "--kind", "client", "--session", "s-1",
-            "--scope", "session", "--connection-id", "c-9", "--sequence", "4", "--reason", "laptop asleep",
+            "event",
+            "connection-closed",
+            "editor_open",
+            "editor_save",
+            "--kind",
+            "client",
+            "--session",
+            "s-1",
+            "--scope",
+            "session",
+            "--connection-id",
+            "c-9",
+            "--sequence",
+            "4",
+            "--reason",
+            "laptop asleep",
         ]);
         let request = request(&line.args).expect("usable");
         assert_eq!(request.event(), v1::ToolEvent::ConnectionClosed);

@@ -24,8 +24,6 @@ pub(crate) struct SetArgs {
     /// The status to show. `ok` keeps a tool usable whatever its health says.
     #[arg(long, value_parser = choice::<v1::HealthStatus>(), ignore_case = true)]
     status: v1::HealthStatus,
-    #[command(flatten)]
-    key: KeyArgs,
     /// Why, for people, at most 500 characters. Never shown to a model.
     #[arg(long, value_name = "TEXT")]
     reason: String,
@@ -35,16 +33,18 @@ pub(crate) struct SetArgs {
     /// Who sets it [default: admin].
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
+    #[command(flatten)]
+    key: KeyArgs,
 }
 
 /// Flags of `hold release`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ReleaseArgs {
-    #[command(flatten)]
-    key: KeyArgs,
     /// Who ends it [default: admin].
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
+    #[command(flatten)]
+    key: KeyArgs,
 }
 
 /// Runs one verb and shows the document.

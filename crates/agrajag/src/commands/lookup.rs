@@ -16,13 +16,6 @@ use crate::wire::choice;
 /// Flags of `lookup`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
-    /// Without tools: every one of the caller's cascade that is not OK.
-    #[command(flatten)]
-    tools: ToolsArgs,
-    #[command(flatten)]
-    caller: CallerArgs,
-    #[command(flatten)]
-    surface: SurfaceArgs,
     /// `shown` of the last answer of this conversation: what recovered since is then told.
     #[arg(long, value_name = "BASE64", value_parser = token)]
     shown: Option<Token>,
@@ -32,6 +25,13 @@ pub(crate) struct Args {
     /// Read the store before answering, not the server's copy.
     #[arg(long)]
     fresh: bool,
+    /// Without tools: every one of the caller's cascade that is not OK.
+    #[command(flatten)]
+    tools: ToolsArgs,
+    #[command(flatten)]
+    caller: CallerArgs,
+    #[command(flatten)]
+    surface: SurfaceArgs,
 }
 
 /// The opaque token of an answer.
@@ -102,7 +102,7 @@ fn render(out: &mut Out, response: &v1::LookupResponse) -> io::Result<()> {
         out.line("")?;
         out.line("For the prompt, behind its cached part:")?;
         for line in response.block.lines() {
-            out.line(&format!("  {}", printable(line)))?;
+            out.line(&printable(line))?;
         }
     }
     write_warnings(out, &response.warnings, response.stale)
@@ -130,8 +130,22 @@ mod tests {
     #[test]
     fn the_order_of_the_command_line_is_the_order_of_the_request() {
         let line = Line::parse_from([
-            "lookup", "b", "a", "--tool", "c", "--user", "alice", "--surface", "hide", "--placement", "none", "--fresh",
-            "--shown", "AAEC", "--at-least", "r1",
+            "lookup",
+            "b",
+            "a",
+            "--tool",
+            "c",
+            "--user",
+            "alice",
+            "--surface",
+            "hide",
+            "--placement",
+            "none",
+            "--fresh",
+            "--shown",
+            "AAEC",
+            "--at-least",
+            "r1",
         ]);
         insta::assert_snapshot!(to_json(&request(&line.args), true), @r#"{"caller":{"tenantId":"default","userId":"alice"},"tools":[{"name":"b"},{"name":"a"},{"name":"c"}],"shown":"AAEC","atLeast":"r1","consistency":"CONSISTENCY_STORE","surface":"SURFACE_MODE_HIDE","placement":"PLACEMENT_NONE"}"#);
     }
@@ -152,7 +166,8 @@ mod tests {
 
     #[test]
     fn the_table_and_the_block_fit_100_columns() {
-        let words = "currently unavailable, expected back at 2026-11-30 14:10 UTC; do not call it, plan without it";
+        let words =
+            "currently unavailable, expected back at 2026-11-30 14:10 UTC; do not call it, plan without it";
         let down = v1::ToolHealth {
             words: words.to_owned(),
             retry_at: Some(Timestamp { seconds: 1_796_000_000, nanos: 500_000_000 }),

@@ -17,8 +17,6 @@ pub(crate) struct Args {
     /// The status.
     #[arg(value_parser = choice::<v1::HealthStatus>(), ignore_case = true)]
     status: v1::HealthStatus,
-    #[command(flatten)]
-    key: KeyArgs,
     /// Why it is down or degraded [default: technically-broken when down, intermittent when degraded].
     #[arg(long, value_parser = choice::<v1::Classification>(), ignore_case = true)]
     class: Option<v1::Classification>,
@@ -26,6 +24,8 @@ pub(crate) struct Args {
     end: EndArgs,
     #[command(flatten)]
     writer: WriterArgs,
+    #[command(flatten)]
+    key: KeyArgs,
 }
 
 /// When it ends.
@@ -75,8 +75,14 @@ pub(crate) async fn run(args: &Args, context: &mut Context) -> Result<Exit, Erro
             out.answer(&response, |out| write_document(out, response.document.as_ref(), &response.warnings))?;
         }
         v1::HealthStatus::Degraded => {
-            let request =
-                v1::MarkDegradedRequest { tenant_id, key, classification, expected_recovery_at: end, note, by };
+            let request = v1::MarkDegradedRequest {
+                tenant_id,
+                key,
+                classification,
+                expected_recovery_at: end,
+                note,
+                by,
+            };
             let response = remote.answer(admin.mark_degraded(remote.request(request)).await)?;
             out.answer(&response, |out| write_document(out, response.document.as_ref(), &response.warnings))?;
         }

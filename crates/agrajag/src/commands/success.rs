@@ -17,15 +17,15 @@ use crate::wire::word;
 /// Flags of `success`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
+    /// Makes a repeated report count once.
+    #[arg(long, value_name = "ID")]
+    report_id: Option<String>,
     #[command(flatten)]
     tools: ToolsArgs,
     #[command(flatten)]
     caller: CallerArgs,
     #[command(flatten)]
     evidence: EvidenceArgs,
-    /// Makes a repeated report count once.
-    #[arg(long, value_name = "ID")]
-    report_id: Option<String>,
 }
 
 /// What shows that the call worked.
@@ -67,7 +67,10 @@ pub(crate) async fn run(args: &Args, context: &mut Context) -> Result<Exit, Erro
 fn request(args: &Args) -> Result<v1::RecordSuccessRequest, Error> {
     let tools = args.tools.to_tools();
     if tools.is_empty() {
-        return Err(Error::input("no tool is named", "name the tool that was called: `agrajag success jira_search`"));
+        return Err(Error::input(
+            "no tool is named",
+            "name the tool that was called: `agrajag success jira_search`",
+        ));
     }
     let evidence = &args.evidence;
     let successes = tools
@@ -133,8 +136,19 @@ mod tests {
     #[test]
     fn one_evidence_counts_for_every_tool_named() {
         let line = Line::parse_from([
-            "success", "jira_search", "--tool", "wiki", "--user", "alice", "--kind", "mcp", "--is-error=false",
-            "--elapsed", "2s", "--report-id", "r",
+            "success",
+            "jira_search",
+            "--tool",
+            "wiki",
+            "--user",
+            "alice",
+            "--kind",
+            "mcp",
+            "--is-error=false",
+            "--elapsed",
+            "2s",
+            "--report-id",
+            "r",
         ]);
         let request = request(&line.args).expect("usable");
         insta::assert_snapshot!(to_json(&request, true), @r#"{"caller":{"tenantId":"default","userId":"alice"},"successes":[{"tool":{"name":"jira_search","kind":"TOOL_KIND_MCP"},"isError":false,"elapsed":"2s"},{"tool":{"name":"wiki","kind":"TOOL_KIND_MCP"},"isError":false,"elapsed":"2s"}],"reportId":"r"}"#);

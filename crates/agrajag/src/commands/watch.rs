@@ -22,13 +22,6 @@ use crate::wire::word;
 /// Flags of `watch`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
-    /// Without tools: every one of the caller's cascade.
-    #[command(flatten)]
-    tools: ToolsArgs,
-    #[command(flatten)]
-    caller: CallerArgs,
-    #[command(flatten)]
-    surface: SurfaceArgs,
     /// Go on after this revision, without a snapshot.
     #[arg(long, value_name = "REVISION")]
     from_revision: Option<String>,
@@ -38,6 +31,13 @@ pub(crate) struct Args {
     /// End with exit code 0 after this many changes; 0 ends after the snapshot.
     #[arg(long, value_name = "N")]
     max_changes: Option<u64>,
+    /// Without tools: every one of the caller's cascade.
+    #[command(flatten)]
+    tools: ToolsArgs,
+    #[command(flatten)]
+    caller: CallerArgs,
+    #[command(flatten)]
+    surface: SurfaceArgs,
 }
 
 /// Follows the stream. Ends with Ctrl-C, with the last change asked for, or with the server.
@@ -188,7 +188,8 @@ mod tests {
         render(&mut out, &message(Event::Heartbeat(v1::WatchHeartbeat::default()))).expect("memory");
         insta::assert_snapshot!(written.text(), @"
         2026-11-30 00:53:20 UTC  change
-          wiki  DOWN  connect-refused  unavailable since 2026-11-30 14:05 UTC; do not call it, plan without it
+          wiki  DOWN  connect-refused  unavailable since 2026-11-30 14:05 UTC; do not call it, plan without
+                                       it
         ");
         let (mut out, written) = Out::captured(Format::Json);
         render(&mut out, &change()).expect("memory");

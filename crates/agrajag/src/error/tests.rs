@@ -3,7 +3,7 @@ use tonic_types::ErrorDetails;
 use super::*;
 
 fn refused(code: Code, reason: &str, violations: &[(&str, &str)]) -> Error {
-    let mut details = ErrorDetails::with_error_info(reason, "agrajag", Vec::<(String, String)>::new());
+    let mut details = ErrorDetails::with_error_info(reason, "agrajag", []);
     for (field, description) in violations {
         details.add_bad_request_violation(*field, *description);
     }
@@ -32,7 +32,8 @@ fn the_exit_code_tells_bad_input_refusal_and_silence_apart() {
     assert_eq!(refused(Code::InvalidArgument, "INVALID_FIELD", &[]).exit_code(), 2);
     assert_eq!(refused(Code::NotFound, "DOCUMENT_NOT_FOUND", &[]).exit_code(), 1);
     assert_eq!(refused(Code::Unavailable, "STORE_UNAVAILABLE", &[]).exit_code(), 1);
-    let silent = Error::from_status("http://127.0.0.1:4242", Status::new(Code::Unavailable, "tcp connect error"));
+    let silent =
+        Error::from_status("http://127.0.0.1:4242", Status::new(Code::Unavailable, "tcp connect error"));
     assert_eq!(silent.exit_code(), 3);
     let late = Error::from_status("http://127.0.0.1:4242", Status::new(Code::DeadlineExceeded, ""));
     assert_eq!(late.exit_code(), 3);
@@ -49,7 +50,7 @@ fn text_from_a_server_cannot_steer_the_terminal() {
     let status = Status::with_error_details(
         Code::NotFound,
         "no \u{1b}[2Jdocument\n\rerror: forged",
-        ErrorDetails::with_error_info("DOCUMENT_NOT_FOUND", "agrajag", Vec::<(String, String)>::new()),
+        ErrorDetails::with_error_info("DOCUMENT_NOT_FOUND", "agrajag", []),
     );
     let text = Error::from_status("http://127.0.0.1:4242", status).to_text();
     assert!(!text.contains('\u{1b}') && !text.contains('\r'), "{text:?}");

@@ -148,6 +148,16 @@ impl FromStr for StoreUrl {
 }
 
 impl StoreUrl {
+    /// `memory`, `sqlite` or `postgres`.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Sqlite(_) => "sqlite",
+            Self::Postgres(_) => "postgres",
+        }
+    }
+
     /// As it is used, with its password. Never print it.
     #[must_use]
     pub fn exposed(&self) -> String {

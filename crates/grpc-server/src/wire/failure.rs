@@ -11,10 +11,10 @@ use super::fields::{Warnings, given};
 use super::{time, words};
 
 /// Bytes of a body or message that rules see (DESIGN §6).
-pub(crate) const MATCHED_BODY: usize = 16 << 10;
+pub(crate) const MATCHED_BODY: usize = checker::limits::MAX_MATCHED_BYTES;
 
 const MAX_HEADERS: usize = 128;
-const MAX_CAUSES: usize = 16;
+const MAX_CAUSES: usize = checker::limits::MAX_CAUSES;
 const MAX_HEADER_VALUE: usize = 8 << 10;
 const MAX_CAUSE: usize = 4 << 10;
 const MAX_STDERR: usize = 4 << 10;
@@ -54,7 +54,7 @@ pub(crate) fn failure(wire: Option<v1::Failure>, now: Instant, warnings: &mut Wa
     });
     Failure {
         dispatch_code: word(wire.dispatch_code, words::dispatch_code, "dispatch_code", warnings),
-        http_status: in_range(wire.http_status, 100..=599, "http_status", warnings)
+        http_status: in_range(wire.http_status, 100..=999, "http_status", warnings)
             .and_then(|it| u16::try_from(it).ok()),
         headers,
         content_type,

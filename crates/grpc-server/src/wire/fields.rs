@@ -80,14 +80,6 @@ impl Warnings {
         }
     }
 
-    pub(crate) fn extend(&mut self, warnings: impl IntoIterator<Item = Warning>) {
-        for it in warnings {
-            if self.0.len() < MAX_WARNINGS {
-                self.0.push(it);
-            }
-        }
-    }
-
     pub(crate) fn into_vec(self) -> Vec<Warning> {
         self.0
     }
@@ -95,6 +87,13 @@ impl Warnings {
     #[cfg(test)]
     pub(crate) fn codes(&self) -> Vec<(WarningCode, &str)> {
         self.0.iter().map(|it| (it.code(), it.field.as_str())).collect()
+    }
+}
+
+impl From<Vec<Warning>> for Warnings {
+    fn from(mut warnings: Vec<Warning>) -> Self {
+        warnings.truncate(MAX_WARNINGS);
+        Self(warnings)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Requests of the tool health service: wire → use case.
 
 use agrajag_proto::v1::{self, ErrorReason, WarningCode};
-use health_model::{Caller, Instant, Scope, Tool};
+use health_model::{Instant, Scope, Tool};
+use health_service::explain::ExplainRequest;
 use health_service::settings::{Placement, Surface};
 use ports::Revision;
 
@@ -41,17 +42,18 @@ pub(crate) fn check(
     Ok((request, is_full))
 }
 
-/// A dry run of Check: caller, tool and failure.
+/// A dry run of Check.
 pub(crate) fn explain(
     wire: v1::ExplainRequest,
     now: Instant,
     warnings: &mut Warnings,
-) -> Result<(Caller, Tool, health_model::Failure, Option<String>), Error> {
+) -> Result<ExplainRequest, Error> {
     let mut violations = Violations::default();
     let caller = caller(wire.caller, &mut violations);
     let tool = tool(wire.tool, &|| "tool".to_owned(), &mut violations, warnings);
     violations.finish()?;
-    Ok((caller, tool, failure(wire.failure, now, warnings), wire.rules_yaml))
+    let failure = failure(wire.failure, now, warnings);
+    Ok(ExplainRequest { caller, tool, failure, rules_yaml: wire.rules_yaml })
 }
 
 /// The successes that can be taken in, and for each of the request either its place among them or what is wrong.
@@ -78,7 +80,7 @@ pub(crate) fn record_success(
                 tool,
                 ok: it.ok,
                 // What no status can be proves nothing, unless it is beyond every success.
-                http_status: it.http_status.and_then(|it| u16::try_from(it.min(599)).ok()),
+                http_status: it.http_status.and_then(|it| u16::try_from(it.min(999)).ok()),
                 is_error: it.is_error,
                 json_rpc_code: it.json_rpc_code,
                 elapsed: it.elapsed.map(|it| elapsed(&it, &format!("{}.elapsed", path()), warnings)),

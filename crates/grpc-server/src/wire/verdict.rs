@@ -67,7 +67,7 @@ pub(crate) fn summary(it: &HealthSummary) -> v1::HealthSummary {
 }
 
 /// The model says `field = value`.
-fn evidence(text: &str) -> v1::Evidence {
+pub(super) fn evidence(text: &str) -> v1::Evidence {
     let (field, seen) = text.split_once(" = ").unwrap_or((text, ""));
     let mut seen = seen.to_owned();
     super::failure::cut(&mut seen, MAX_SEEN);

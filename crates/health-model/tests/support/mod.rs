@@ -5,8 +5,8 @@ use chrono::{TimeDelta, TimeZone, Utc};
 use health_model::cooldown::Window;
 use health_model::transition::{self, Change, Mark};
 use health_model::{
-    Caller, Classification, Document, DocumentKey, EffectKind, EtaBasis, Instant, Origin, Policy, Scope, Status,
-    Tool,
+    Caller, Classification, Document, DocumentKey, EffectKind, EtaBasis, Instant, Origin, Policy, Scope,
+    Status, Tool,
 };
 
 /// 2026-11-30 14:00:00 UTC plus seconds.

@@ -53,13 +53,14 @@ impl Stage<'_> {
         let closed = self.event(&laptop, &tool, v1::ToolEvent::ConnectionClosed, 1).await?;
         teller.same("outcome of the disconnect", closed, v1::EventOutcome::Applied)?;
 
-        let there = self.health(&laptop, &tool, &[]).await?;
+        let there = self.health(&laptop, &tool).await?;
         teller.same("state at the laptop", there.state(), v1::ToolState::Down)?;
         teller.same("scope at the laptop", there.scope(), v1::Scope::Session)?;
-        teller.fact("words at the laptop", there.words.contains("in this session"), || there.words.clone())?;
+        teller
+            .fact("words at the laptop", there.words.contains("in this session"), || there.words.clone())?;
         teller.line("alice, laptop", &tool.name, format!("{}: {}", there.state().word(), there.words));
 
-        let here = self.health(&desk, &tool, &[]).await?;
+        let here = self.health(&desk, &tool).await?;
         teller.same("state at the desk", here.state(), v1::ToolState::Ok)?;
         teller.line("alice, desk", &tool.name, "OK: another session, another client");
 
@@ -74,7 +75,7 @@ impl Stage<'_> {
 
         let opened = self.event(&laptop, &tool, v1::ToolEvent::ConnectionOpened, 2).await?;
         teller.same("outcome of the reconnect", opened, v1::EventOutcome::Applied)?;
-        let back = self.health(&laptop, &tool, &[]).await?;
+        let back = self.health(&laptop, &tool).await?;
         teller.same("state after the reconnect", back.state(), v1::ToolState::Ok)?;
         teller.line("alice, laptop", &tool.name, "OK: the client is connected again");
         Ok(teller.end_scene()?)
@@ -94,12 +95,12 @@ impl Stage<'_> {
         teller.same("scope of the cooldown", cooldown.scope(), v1::Scope::User)?;
         teller.line("alice", &tool.name, format!("{}: no diagnosis, ask an administrator", kind(&verdict)));
 
-        let for_alice = self.health(&alice, &tool, &[]).await?;
+        let for_alice = self.health(&alice, &tool).await?;
         teller.same("state for alice", for_alice.state(), v1::ToolState::Ok)?;
         teller.same("words for alice", for_alice.words.as_str(), "")?;
         teller.line("alice", &tool.name, "OK: a missing right never changes a status");
 
-        let for_bob = self.health(&bob, &tool, &[]).await?;
+        let for_bob = self.health(&bob, &tool).await?;
         teller.same("state for bob", for_bob.state(), v1::ToolState::Ok)?;
         let success = self.success(&bob, &tool).await?;
         teller.same("outcome for bob", success, v1::SuccessOutcome::NothingToClear)?;
@@ -128,7 +129,7 @@ impl Stage<'_> {
         let at = time::shown(verdict.retry_at.as_ref());
         teller.line("carol", &tool.name, format!("{}: retry at {at}, as Retry-After says", kind(&verdict)));
 
-        let for_bob = self.health(&bob, &tool, &[]).await?;
+        let for_bob = self.health(&bob, &tool).await?;
         teller.same("state for bob", for_bob.state(), v1::ToolState::Ok)?;
         teller.line("bob", &tool.name, "OK: the limit belongs to carol's credential");
         Ok(teller.end_scene()?)
@@ -165,7 +166,8 @@ impl Stage<'_> {
         teller.fact("announcement", next.block.contains("available again: wiki"), || next.block.clone())?;
         teller.line("bob", &tool.name, "in his next prompt: available again: wiki");
         let last = self.lookup(&bob, &tool, &next.shown).await?;
-        teller.fact("recovery is told once", last.recovered.is_empty(), || format!("{:?}", last.recovered))?;
+        teller
+            .fact("recovery is told once", last.recovered.is_empty(), || format!("{:?}", last.recovered))?;
         teller.line("bob", &tool.name, "in the one after that: nothing, it is told once");
         Ok(teller.end_scene()?)
     }
@@ -216,8 +218,12 @@ impl Stage<'_> {
         let jobs =
             self.remote.answer(self.remote.admin().list_jobs(self.remote.request(request)).await)?.jobs;
         teller.same("number of jobs", jobs.len(), 1)?;
-        teller.same("state of the job", jobs.first().map_or(0, |it| it.state), v1::JobState::Queued.into())?;
-        let health = self.health(&caller("carol", "s-3"), &tool, &[]).await?;
+        teller.same(
+            "state of the job",
+            jobs.first().map_or(0, |it| it.state),
+            v1::JobState::Queued.into(),
+        )?;
+        let health = self.health(&caller("carol", "s-3"), &tool).await?;
         teller.same("state for carol", health.state(), v1::ToolState::Ok)?;
         teller.line("carol", &tool.name, "OK: unknown means usable; one job waits");
         Ok(teller.end_scene()?)
@@ -254,13 +260,8 @@ impl Stage<'_> {
         self.remote.answer(self.remote.health().lookup(self.remote.request(request)).await)
     }
 
-    async fn health(
-        &self,
-        caller: &v1::Caller,
-        tool: &v1::Tool,
-        shown: &[u8],
-    ) -> Result<v1::ToolHealth, Error> {
-        Ok(first(&self.lookup(caller, tool, shown).await?))
+    async fn health(&self, caller: &v1::Caller, tool: &v1::Tool) -> Result<v1::ToolHealth, Error> {
+        Ok(first(&self.lookup(caller, tool, &[]).await?))
     }
 
     async fn success(&self, caller: &v1::Caller, tool: &v1::Tool) -> Result<v1::SuccessOutcome, Error> {

@@ -32,7 +32,8 @@ impl<'a> Teller<'a> {
     }
 
     /// How many facts were compared.
-    pub(super) fn n_facts(&self) -> usize {
+    #[cfg(test)]
+    fn n_facts(&self) -> usize {
         self.n_facts
     }
 

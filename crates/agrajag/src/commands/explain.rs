@@ -1,0 +1,216 @@
+//! `agrajag explain`: what would match a failed call and why. Writes nothing.
+//!
+//! Asks the server of the flags, or with `--local` one of its own that holds nothing but rules.
+
+use std::io;
+use std::path::PathBuf;
+
+use agrajag_proto::v1;
+
+use super::{Context, write_warnings};
+use crate::args::call::CallArgs;
+use crate::args::read;
+use crate::error::{Error, Exit};
+use crate::local::{Local, Packs};
+use crate::output::{Out, printable};
+use crate::show;
+use crate::table::Table;
+use crate::wire::word;
+
+/// One byte more than the server takes, so that it is the one to say so.
+const MAX_LAYER: u64 = (512 << 10) + 1;
+
+/// Flags of `explain`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Args {
+    /// A rule file to try in the place of the caller's project layer; `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    rules_file: Option<String>,
+    /// Ask no server: the rules of this program, with those of `--rules` if given.
+    #[arg(long)]
+    local: bool,
+    /// With `--local`: the directory with the rule layers of tenants and projects.
+    #[arg(long, value_name = "DIR", requires = "local")]
+    rules: Option<PathBuf>,
+    /// With `--local`: the rule packs in force.
+    #[arg(long, value_name = "PACKS", default_value = "all", requires = "local")]
+    packs: Packs,
+    /// Show every rule, not only those of which a field matched.
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    call: CallArgs,
+}
+
+/// Asks and shows verdict, rules and what would be written.
+pub(crate) async fn run(args: &Args, context: &mut Context) -> Result<Exit, Error> {
+    let request = request(args)?;
+    let tool = request.tool.as_ref().map_or_else(String::new, |it| it.name.clone());
+    let response = if args.local {
+        let local = Local::in_memory(args.rules.clone(), args.packs).await?;
+        let remote = local.connect(context.global.timeout).await?;
+        let response = remote.answer(remote.health().explain(remote.request(request)).await);
+        local.stop().await?;
+        response?
+    } else {
+        let remote = context.connect().await?;
+        remote.answer(remote.health().explain(remote.request(request)).await)?
+    };
+    context.out.answer(&response, |out| render(out, &tool, &response, args.all))?;
+    Ok(Exit::Ok)
+}
+
+fn request(args: &Args) -> Result<v1::ExplainRequest, Error> {
+    let request = args.call.to_request()?;
+    let rules_yaml = args.rules_file.as_ref().map(|it| read("--rules-file", it, MAX_LAYER)).transpose()?;
+    Ok(v1::ExplainRequest {
+        caller: request.caller,
+        tool: request.tool,
+        failure: request.failure,
+        rules_yaml,
+    })
+}
+
+fn render(out: &mut Out, tool: &str, response: &v1::ExplainResponse, all: bool) -> io::Result<()> {
+    let verdict = response.verdict.clone().unwrap_or_default();
+    let class = word::<v1::Classification>(verdict.classification);
+    out.line(&printable(&format!("{tool}: {class} ({})", verdict.signature)))?;
+    out.table(&show::verdict(&verdict))?;
+
+    let mut rules = Table::new(["#", "RULE", "FROM", "RESULT"]);
+    let shown = |it: &&v1::RuleExplanation| all || it.matched || it.n_matched > 0;
+    for rule in response.rules.iter().filter(shown) {
+        rules.row([
+            &rule.position.to_string(),
+            &rule.rule_id,
+            &word::<v1::RuleOrigin>(rule.origin),
+            &result(rule),
+        ]);
+    }
+    out.line("")?;
+    out.table(&rules)?;
+    let n_silent = response.rules.iter().filter(|it| !shown(it)).count();
+    if n_silent > 0 {
+        let others = show::plural(n_silent as u64, "rule");
+        out.line(&format!("{others} of which no field matched: `--all` shows them"))?;
+    }
+
+    out.line("")?;
+    if response.writes.is_empty() {
+        out.line("A check would write nothing.")?;
+    }
+    for write in &response.writes {
+        let place = match &write.key {
+            Some(key) => format!("A check would write at {}", show::place(Some(key))),
+            None => "Besides".to_owned(),
+        };
+        out.line(&printable(&format!("{place}: {}", write.what)))?;
+    }
+    show::diagnostics(&response.diagnostics).iter().try_for_each(|it| out.line(it))?;
+    write_warnings(out, &response.warnings, response.stale)
+}
+
+/// What became of one rule.
+fn result(rule: &v1::RuleExplanation) -> String {
+    let fields = rule.matched_fields.iter().map(show::evidence).collect::<Vec<_>>().join("; ");
+    match (&rule.first_mismatch, rule.selected) {
+        (Some(mismatch), _) if rule.n_matched == 0 => format!("no: {}", show::evidence(mismatch)),
+        (Some(mismatch), _) => {
+            let held = show::plural(rule.n_matched.into(), "condition");
+            format!("nearly: {held} held, then {}", show::evidence(mismatch))
+        }
+        (None, true) if fields.is_empty() => "DECIDED: matches everything".to_owned(),
+        (None, true) => format!("DECIDED: {fields}"),
+        (None, false) if rule.matched && fields.is_empty() => "matches everything, too late".to_owned(),
+        (None, false) if rule.matched => format!("matches, too late: {fields}"),
+        (None, false) => "no".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::output::Format;
+
+    #[derive(Debug, clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn evidence(field: &str, expected: &str, seen: &str) -> v1::Evidence {
+        v1::Evidence { field: field.to_owned(), expected: expected.to_owned(), seen: seen.to_owned() }
+    }
+
+    fn rule(
+        position: u32,
+        id: &str,
+        matched: Vec<v1::Evidence>,
+        miss: Option<v1::Evidence>,
+    ) -> v1::RuleExplanation {
+        v1::RuleExplanation {
+            position,
+            rule_id: id.to_owned(),
+            origin: v1::RuleOrigin::Bundled.into(),
+            matched: miss.is_none(),
+            n_matched: n_held,
+            matched_fields: matched,
+            first_mismatch: miss,
+            ..Default::default()
+        }
+    }
+
+    /// DESIGN §2.8: the rule, the fields that matched, the rules that nearly did.
+    #[test]
+    fn the_rule_that_decided_and_those_that_nearly_did_are_shown() {
+        let status = || evidence("httpStatus", "401", "401");
+        let mut generic = rule(2, "http-401-generic", 1, vec![status()], None);
+        generic.selected = true;
+        let response = v1::ExplainResponse {
+            verdict: Some(v1::Verdict {
+                classification: v1::Classification::Unclear.into(),
+                signature: "http-401".to_owned(),
+                rule_id: "http-401-generic".to_owned(),
+                ..Default::default()
+            }),
+            rules: vec![
+                rule(1, "http-401-expired-token", 1, Vec::new(),
+                    Some(evidence("bodyContains", "expired_token", "")),
+                ),
+                generic,
+                rule(3, "http-403", 0, Vec::new(), Some(evidence("httpStatus", "403", "401"))),
+                rule(4, "fallback", 0, Vec::new(), None),
+            ],
+            writes: vec![v1::PlannedWrite {
+                key: Some(v1::DocumentKey {
+                    scope: v1::Scope::User.into(),
+                    scope_id: "alice".to_owned(),
+                    tool_name: "jira_search".to_owned(),
+                    provider: String::new(),
+                }),
+                what: "cooldown http-401 until 2026-11-30 14:05 UTC".to_owned(),
+            }],
+            ..Default::default()
+        };
+        let (mut out, written) = Out::captured(Format::Table);
+        render(&mut out, "jira_search", &response, false).expect("memory");
+        let text = written.text();
+        assert!(text.lines().all(|it| it.chars().count() <= 100), "{text}");
+        insta::assert_snapshot!(text);
+        let (mut out, written) = Out::captured(Format::Table);
+        render(&mut out, "jira_search", &response, true).expect("memory");
+        assert!(written.text().contains("no: httpStatus: wants 403, saw 401"), "{}", written.text());
+    }
+
+    #[test]
+    fn a_rule_file_is_sent_and_local_flags_need_local() {
+        let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+        io::Write::write_all(&mut file, b"patterns: []\n").expect("written");
+        let path = file.path().to_str().expect("UTF-8");
+        let line = Line::parse_from(["explain", "--tool", "x", "--rules-file", path]);
+        assert_eq!(request(&line.args).expect("usable").rules_yaml.as_deref(), Some("patterns: []\n"));
+        assert!(Line::try_parse_from(["explain", "--tool", "x", "--rules", "."]).is_err());
+    }
+}

@@ -1,0 +1,149 @@
+//! `agrajag rules test`: labelled failures decided by the rules, and how often that is right.
+//!
+//! Terms and format of a row are the corpus's own (`checker::corpus`); here they are read from files and shown.
+
+use std::io;
+
+use checker::corpus::{self, OfCertainty, Score};
+use checker::{DefaultAction, Options, ParsedLayer, RuleTable, Settings};
+use health_model::{Classification, Policy};
+
+use super::LayerArgs;
+use crate::args::read;
+use crate::commands::Context;
+use crate::error::{Error, Exit};
+use crate::local::{Packs, with_causes};
+use crate::output::{Format, Out, printable};
+use crate::show::plural;
+use crate::table::Table;
+
+/// The largest corpus file.
+const MAX_FILE: u64 = 256 << 20;
+
+/// Flags of `rules test`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Args {
+    /// A file of labelled failures, one JSON object a line; `-` is standard input.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<String>,
+    /// The rule packs in force.
+    #[arg(long, value_name = "PACKS", default_value = "all")]
+    packs: Packs,
+    /// The specification's letter: no aliases of exception names, and an absent `healthAction` means none.
+    #[arg(long)]
+    literal: bool,
+    /// Show this many of the failures that got a wrong class.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    misses: usize,
+    #[command(flatten)]
+    layers: LayerArgs,
+}
+
+/// Scores and shows.
+pub(super) fn run(args: &Args, context: &mut Context) -> Result<Exit, Error> {
+    let mut rows = Vec::new();
+    for file in &args.files {
+        let text = read("FILE", file, MAX_FILE)?;
+        rows.extend(corpus::parse_rows(&text).map_err(|error| {
+            Error::input(
+                format!("`{file}`: {}", with_causes(&error)),
+                "write one JSON object a line, with `id`, `tool`, `error` and `expected`",
+            )
+        })?);
+    }
+    let layers = args.layers.read()?;
+    let table = table(&layers, args);
+    let action = if args.literal { DefaultAction::None } else { DefaultAction::Auto };
+    let settings = Settings { default_action: action, ..Settings::default() };
+    let score = corpus::score(&rows, &table, &Policy::default(), &settings);
+    match context.out.format() {
+        Format::Json => {
+            let text = serde_json::to_string_pretty(&score).map_err(io::Error::from)?;
+            context.out.line(&text)?;
+        }
+        Format::Table => render(&mut context.out, &score, table.entries().len(), args.misses)?,
+    }
+    context.out.flush()?;
+    Ok(Exit::Ok)
+}
+
+fn table(layers: &[ParsedLayer], args: &Args) -> RuleTable {
+    RuleTable::build(layers, Options { literal: args.literal, packs: args.packs == Packs::All })
+}
+
+fn render(out: &mut Out, score: &Score, n_rules: usize, n_misses: usize) -> io::Result<()> {
+    out.line(&format!(
+        "{} decided by {}",
+        plural(score.rows as u64, "labelled failure"),
+        plural(n_rules as u64, "rule")
+    ))?;
+    let of = |part: usize, whole: usize, what: &str| format!("{} ({part} of {whole} {what})", percent(part, whole));
+    let certainty = |it: OfCertainty| of(it.right, it.rows, "right");
+    let mut figures = Table::list();
+    figures
+        .entry("coverage", &of(score.answered, score.tellable, "tellable got a class"))
+        .entry("precision", &of(score.right, score.answered, "answered are right"))
+        .entry("certain", &certainty(score.certain))
+        .entry("likely", &certainty(score.likely))
+        .entry("contested", &certainty(score.contested))
+        .entry("overclaimed", &of(score.unclear.overclaimed, score.unclear.rows, "unclear got a class"))
+        .entry("harm", &harm(score))
+        .entry("retry errors", &score.retry_errors.to_string());
+    out.table(&figures)?;
+    out.line("")?;
+    out.table(&confusion(score))?;
+    if score.misses.is_empty() {
+        return Ok(());
+    }
+    out.line("")?;
+    if n_misses > 0 {
+        let mut misses = Table::new(["FAILURE", "LABEL", "GOT", "RULE", "SIGNATURE"]);
+        for it in score.misses.iter().take(n_misses) {
+            misses.row([&it.id, it.expected.as_str(), it.got.as_str(), &it.rule_id, &it.signature]);
+        }
+        out.table(&misses)?;
+    }
+    let left = score.misses.len().saturating_sub(n_misses);
+    if left > 0 {
+        out.line(&format!("{left} not right: `--misses N` shows N, `--output json` holds all"))?;
+    }
+    Ok(())
+}
+
+/// Rows: the label. Columns: the class that the rules gave.
+fn confusion(score: &Score) -> Table {
+    let classes = Classification::ALL;
+    let mut table = Table::new(["LABEL \\ GOT", "BROKEN", "USER-SPEC", "PERMISSION", "INPUT", "INTERMITT", "WORKING", "UNCLEAR"]);
+    for &label in classes {
+        let counts: Vec<usize> = classes
+            .iter()
+            .map(|&got| score.confusion.get(&(label, got)).copied().unwrap_or_default())
+            .collect();
+        if counts.iter().all(|it| *it == 0) {
+            continue;
+        }
+        let cells: Vec<String> = counts.iter().map(|it| if *it == 0 { "·".to_owned() } else { it.to_string() }).collect();
+        let mut row: [&str; 8] = [label.as_str(); 8];
+        for (cell, count) in row.iter_mut().skip(1).zip(&cells) {
+            *cell = count;
+        }
+        table.row(row);
+    }
+    table
+}
+
+fn harm(score: &Score) -> String {
+    match score.harmed.as_slice() {
+        [] => score.harm.to_string(),
+        ids => printable(&format!("{}: {}", score.harm, ids.join(", "))),
+    }
+}
+
+fn percent(part: usize, whole: usize) -> String {
+    if whole == 0 {
+        return "-".to_owned();
+    }
+    #[expect(clippy::cast_precision_loss, reason = "counts of rows are far below 2^52")]
+    let percent = part as f64 * 100.0 / whole as f64;
+    format!("{percent:.1} %")
+}

@@ -1,0 +1,173 @@
+//! Rule YAML to validated rules (R103…R120, DESIGN §6): strict and located, and one bad rule is skipped alone.
+//!
+//! Strict: a field that is unknown, given twice, of the wrong type, out of its range or over its limit is an error at its
+//! line and column, and its rule is skipped, so that a mistake in `match` never makes a rule match more. The rest of the
+//! layer stays. Only a text that is no YAML, is too large or too deep, or has no list of rules is refused as a whole; the
+//! caller then keeps the layer that it had.
+//!
+//! Owns the format. Knows nothing of other layers: merging, `before:` and shadowing are [`table`](crate::table)'s.
+
+mod duration;
+mod fields;
+mod locate;
+mod matcher;
+mod node;
+mod prescan;
+mod rules;
+
+use std::collections::BTreeMap;
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::limits;
+use crate::rule::{LayerKind, Rule};
+
+use locate::Report;
+use node::{Node, Step};
+
+pub use duration::parse_duration;
+
+/// One layer of rules, as parsed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParsedLayer {
+    /// Which layer it is.
+    pub kind: LayerKind,
+    /// Its name for people: a file's path, or a name of the stored layer.
+    pub source: String,
+    /// The rules without mistakes, in order; ids are unique.
+    pub rules: Vec<Rule>,
+    /// What was found, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The text could not be read as a layer at all: `rules` is empty, and a layer that was good before should stay.
+    pub is_refused: bool,
+}
+
+impl ParsedLayer {
+    /// How many findings are errors.
+    #[must_use]
+    pub fn n_errors(&self) -> usize {
+        self.diagnostics.iter().filter(|it| it.severity == Severity::Error).count()
+    }
+}
+
+/// Parses the text of one layer. Never fails: what is wrong is in [`ParsedLayer::diagnostics`].
+#[must_use]
+pub fn parse(kind: LayerKind, source: &str, text: &str) -> ParsedLayer {
+    let mut report = Report::new(source, text);
+    let rules = read_layer(text, &mut report);
+    ParsedLayer {
+        kind,
+        source: source.to_owned(),
+        is_refused: rules.is_none(),
+        rules: rules.unwrap_or_default(),
+        diagnostics: report.into_diagnostics(),
+    }
+}
+
+/// `None` = refused.
+fn read_layer(text: &str, report: &mut Report<'_>) -> Option<Vec<Rule>> {
+    if text.len() > limits::MAX_FILE_BYTES {
+        let message = format!(
+            "the layer has {} bytes, at most {} are read; split it or remove rules",
+            text.len(),
+            limits::MAX_FILE_BYTES
+        );
+        report.whole(Severity::Error, message);
+        return None;
+    }
+    if let Some(line) = prescan::line_nested_over(text, limits::MAX_NESTING) {
+        let message = format!("brackets are nested deeper than {} levels; flatten it", limits::MAX_NESTING);
+        report.whole_at(Severity::Error, line, message);
+        return None;
+    }
+    let root = match node::read(text) {
+        Ok(root) => root,
+        Err(error) => {
+            report.whole_at_place(Severity::Error, error.line, error.column, error.message);
+            return None;
+        }
+    };
+    let entries = match &root {
+        Node::Null => {
+            report.whole(
+                Severity::Warning,
+                "the layer is empty; write `patterns: []` if that is meant".to_owned(),
+            );
+            return Some(Vec::new());
+        }
+        Node::Map(entries) => entries,
+        other => {
+            let message = format!("expected a mapping with the field `patterns`, found {}", other.describe());
+            report.at(Severity::Error, &[], "", None, message);
+            return None;
+        }
+    };
+    let mut patterns = None;
+    for (at, (key, value)) in entries.iter().enumerate() {
+        match key.as_text() {
+            Some("patterns") if patterns.is_none() => patterns = Some((at, value)),
+            Some("patterns") => {
+                let message = "given twice; put all rules into one list".to_owned();
+                report.at(Severity::Error, &[Step::Key(at)], "patterns", None, message);
+            }
+            _ => {
+                let message = format!("unknown field {}; a layer has one field, `patterns`", key.describe());
+                report.at(Severity::Error, &[Step::Key(at)], "", None, message);
+            }
+        }
+    }
+    let Some((at, list)) = patterns else {
+        report.at(
+            Severity::Error,
+            &[],
+            "patterns",
+            None,
+            "missing; write `patterns:` and a list of rules".to_owned(),
+        );
+        return None;
+    };
+    let items = match list {
+        Node::List(items) => items.as_slice(),
+        Node::Null => &[],
+        other => {
+            let message = format!("expected a list of rules, found {}", other.describe());
+            report.at(Severity::Error, &[Step::Value(at)], "patterns", None, message);
+            return None;
+        }
+    };
+    Some(read_items(items, at, report))
+}
+
+fn read_items(items: &[Node], patterns_at: usize, report: &mut Report<'_>) -> Vec<Rule> {
+    let lines = locate::item_lines(report.text(), patterns_at, items.len());
+    let mut rules: Vec<Rule> = Vec::new();
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for (index, item) in items.iter().enumerate() {
+        let path = [Step::Value(patterns_at), Step::Item(index)];
+        let line = lines.get(index).copied().unwrap_or(0);
+        report.at_rule_line(line);
+        if index >= limits::MAX_RULES {
+            let message = format!(
+                "a layer has at most {} rules, this one {}; those from here on are skipped",
+                limits::MAX_RULES,
+                items.len()
+            );
+            report.at(Severity::Error, &path, &format!("patterns[{index}]"), None, message);
+            break;
+        }
+        let Some(mut rule) = rules::read(item, &path, index, report) else { continue };
+        if let Some(first) = seen.get(&rule.id) {
+            let message = format!(
+                "the id stands at patterns[{first}] already; give this rule an id of its own, it is skipped"
+            );
+            report.at(Severity::Error, &path, &format!("patterns[{index}].id"), Some(&rule.id), message);
+            continue;
+        }
+        seen.insert(rule.id.clone(), index);
+        rule.line = line;
+        rules.push(rule);
+    }
+    rules
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! Tests of the look before parsing, of places, and of what refuses a layer as a whole.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn layer(text: &str) -> ParsedLayer {
+    parse(LayerKind::Tenant, "t.yaml", text)
+}
+
+fn shown(layer: &ParsedLayer) -> Vec<String> {
+    layer.diagnostics.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn deep_brackets_are_refused_before_they_cost_anything() {
+    for text in [
+        "[".repeat(400_000),
+        format!("patterns: {}", "{a: ".repeat(70)),
+        format!("patterns:\n  - &a !t {}", "[".repeat(65)),
+        format!("# [\n\"x\": {}", "[".repeat(65)),
+        format!("a: |\n  text\nb: {}", "[".repeat(65)),
+        format!("- b: |\n    [[[\n  c: {}", "[".repeat(65)),
+        format!("? {}", "[".repeat(65)),
+    ] {
+        let layer = layer(&text);
+        assert!(layer.is_refused && layer.rules.is_empty());
+        assert!(shown(&layer)[0].contains("nested deeper than 64 levels; flatten it"), "{:?}", shown(&layer));
+    }
+}
+
+#[test]
+fn brackets_in_text_do_not_count() {
+    let many = "[{".repeat(100);
+    for value in [
+        format!("\"{many}\""),
+        format!("'{many}'"),
+        format!("x {many}"),
+        format!("|\n      {many}\n      {many}"),
+        format!(">-\n      {many}"),
+        format!("x # {many}"),
+        format!("\"a \\\" {many}\""),
+        format!("'a '' {many}'"),
+    ] {
+        let text = format!(
+            "patterns:\n  - id: a\n    note: {value}\n    match: {{httpStatus: 400}}\n    signature: s\n    classification: UNCLEAR\n"
+        );
+        let layer = layer(&text);
+        assert_eq!(shown(&layer), [""; 0], "{value}");
+        assert_eq!(layer.rules.len(), 1, "{value}");
+    }
+}
+
+#[test]
+fn other_depth_is_refused_after_parsing() {
+    let mut text = String::from("patterns:\n");
+    for level in 0..80 {
+        text.push_str(&"  ".repeat(level + 1));
+        text.push_str("a:\n");
+    }
+    assert!(shown(&layer(&text))[0].contains("nested deeper than 64 levels"), "{:?}", shown(&layer(&text)));
+    let dashes = format!("patterns: \n{}x", "- ".repeat(200));
+    assert!(layer(&dashes).is_refused);
+}
+
+#[test]
+fn alias_bombs_are_refused() {
+    let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for level in 1..9 {
+        let inner = format!("*a{}, ", level - 1).repeat(10);
+        text.push_str(&format!("a{level}: &a{level} [{}]\n", inner.trim_end_matches(", ")));
+    }
+    text.push_str("patterns: *a8\n");
+    let refused = layer(&text);
+    assert!(refused.is_refused, "{:?}", shown(&refused));
+    // One long text, many times.
+    let long = format!("l: &l \"{}\"\npatterns: [{}]", "x".repeat(200_000), "*l, ".repeat(1_000));
+    let refused = layer(&long);
+    assert!(refused.is_refused, "{:?}", shown(&refused));
+    assert!(layer("patterns: &a [*a]").n_errors() > 0);
+}
+
+#[test]
+fn a_layer_that_is_none_is_refused_with_its_place() {
+    for (text, expected) in [
+        ("a: b: c", "t.yaml:1:5: error: not readable as YAML: "),
+        ("patterns:\n\t- id: a", "t.yaml:2:1: error: not readable as YAML: "),
+        ("patterns: [", "error: not readable as YAML: "),
+        ("--- a\n--- b", "error: not readable as YAML: "),
+        ("[]", "t.yaml:1:1: error: expected a mapping with the field `patterns`, found a list of 0"),
+        ("text", "t.yaml:1:1: error: expected a mapping with the field `patterns`, found the text `text`"),
+        ("rules: []", "unknown field the text `rules`; a layer has one field, `patterns`"),
+        ("patterns: {a: 1}", "t.yaml:1:11: error: patterns: expected a list of rules, found a mapping"),
+    ] {
+        let layer = layer(text);
+        assert!(layer.is_refused, "{text}");
+        assert!(shown(&layer).iter().any(|it| it.contains(expected)), "{text}: {:?}", shown(&layer));
+    }
+    let large = layer(&"#".repeat(limits::MAX_FILE_BYTES + 1));
+    assert_eq!(
+        shown(&large),
+        ["t.yaml: error: the layer has 524289 bytes, at most 524288 are read; split it or remove rules"]
+    );
+    assert!(!layer(&"#".repeat(limits::MAX_FILE_BYTES)).is_refused);
+}
+
+#[test]
+fn an_empty_layer_is_one() {
+    assert_eq!(shown(&layer("patterns: []")), [""; 0]);
+    assert_eq!(shown(&layer("patterns:")), [""; 0]);
+    let empty = layer("# nothing\n");
+    assert!(!empty.is_refused);
+    assert_eq!(shown(&empty), ["t.yaml: warning: the layer is empty; write `patterns: []` if that is meant"]);
+}
+
+#[test]
+fn rules_know_their_lines_in_block_and_in_flow_style() {
+    let block = "# c\npatterns:\n\n- id: a\n  match: {httpStatus: 400}\n  signature: s\n  classification: UNCLEAR\n  note: |\n    - id: no\n    - id: no\n- id: b\n  match: {httpStatus: 401}\n  signature: s\n  classification: UNCLEAR\n";
+    let lines = |text: &str| layer(text).rules.iter().map(|it| it.line).collect::<Vec<_>>();
+    assert_eq!(lines(block), [4, 11]);
+    let flow = "patterns: [\n {id: a, match: {httpStatus: 400}, signature: s, classification: UNCLEAR},\n {id: b, match: {httpStatus: 401}, signature: s, classification: UNCLEAR}]";
+    assert_eq!(lines(flow), [2, 3]);
+}
+
+#[test]
+fn findings_are_listed_up_to_a_limit() {
+    let mut text = String::from("patterns:\n");
+    for _ in 0..100 {
+        text.push_str("  - 1\n");
+    }
+    let found = layer(&text).diagnostics;
+    assert_eq!(found.len(), limits::MAX_DIAGNOSTICS + 1);
+    assert_eq!(found[0].line, 2);
+    assert_eq!(found[63].line, 65);
+    assert_eq!(found[64].message, "36 further findings are not listed; mend these first");
+}
+
+#[test]
+fn rules_past_the_limit_are_skipped() {
+    let mut text = String::from("patterns:\n");
+    for at in 0..=limits::MAX_RULES {
+        text.push_str(&format!(
+            "  - {{id: r{at}, match: {{httpStatus: 400}}, signature: s, classification: UNCLEAR}}\n"
+        ));
+    }
+    let layer = layer(&text);
+    assert_eq!(layer.rules.len(), limits::MAX_RULES);
+    assert_eq!(layer.n_errors(), 1);
+    assert_eq!(layer.diagnostics[0].field, "patterns[1000]");
+    assert_eq!(layer.rules[999].line, 1_001);
+}
+
+proptest! {
+    /// Whatever the brackets, quotes and blanks: what parses is not deeper than what the look before parsing saw.
+    #[test]
+    fn the_look_before_parsing_misses_no_depth(text in "[\\[\\]{},:\"'#|>&!a \n-]{0,60}") {
+        if let Ok(root) = node::read(&text) {
+            let depth = brackets(&root);
+            // Block collections do not count there; they are at most one a byte of indentation or dash.
+            let block = text.matches(['-', ':', '?']).count();
+            let seen = (0..).find(|limit| prescan::line_nested_over(&text, *limit).is_none()).unwrap();
+            prop_assert!(seen + block >= depth, "{text:?}: saw {seen}, is {depth}");
+        }
+    }
+
+    #[test]
+    fn no_text_makes_parsing_panic(text in "\\PC{0,200}") {
+        let _ = layer(&text);
+        let _ = layer(&format!("patterns:\n  - {text}"));
+    }
+}
+
+fn brackets(node: &Node) -> usize {
+    match node {
+        Node::List(items) => 1 + items.iter().map(brackets).max().unwrap_or(0),
+        Node::Map(entries) => {
+            1 + entries.iter().map(|(key, value)| brackets(key).max(brackets(value))).max().unwrap_or(0)
+        }
+        _ => 0,
+    }
+}

@@ -1,0 +1,256 @@
+//! Rule layers of files and of the store, compiled per tenant and project (R103…R107, R121…R124, ADR 0008).
+//!
+//! A table is compiled when a layer changes, never while a failure waits: reading one is a look-up. A layer whose text
+//! cannot be read at all keeps its last good content; what is wrong is kept for whoever asks.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use checker::{Diagnostic, LayerKind, Options, ParsedLayer, RuleTable, Severity};
+use ports::{RuleLayerKey, RuleLayerRecord};
+
+/// A rule layer as a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileLayer {
+    /// Whose layer it is.
+    pub key: RuleLayerKey,
+    /// The file, for people.
+    pub path: String,
+    /// Its text, or why it cannot be read.
+    pub text: Result<String, String>,
+}
+
+/// One layer as it is used.
+#[derive(Debug, Clone)]
+pub struct LayerInUse {
+    /// Whose layer it is.
+    pub key: RuleLayerKey,
+    /// The file, or `store`.
+    pub source: String,
+    /// It comes from the store.
+    pub is_stored: bool,
+    /// Rules in use.
+    pub n_rules: usize,
+    /// Everything found in it, of the text as it is now.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+#[derive(Debug, Clone)]
+struct Layer {
+    source: String,
+    text: Result<String, String>,
+    /// The last content that could be read.
+    parsed: Arc<ParsedLayer>,
+    /// What is wrong with the text as it is now.
+    diagnostics: Vec<Diagnostic>,
+}
+
+#[derive(Default)]
+struct Layers {
+    files: BTreeMap<RuleLayerKey, Layer>,
+    stored: BTreeMap<RuleLayerKey, Layer>,
+}
+
+/// The tables of one tenant.
+#[derive(Clone)]
+struct TenantTables {
+    own: Arc<RuleTable>,
+    projects: HashMap<String, Arc<RuleTable>>,
+}
+
+/// Every layer, and every table compiled from them.
+pub struct Rules {
+    options: Options,
+    base: Arc<RuleTable>,
+    layers: Mutex<Layers>,
+    tables: RwLock<HashMap<String, TenantTables>>,
+}
+
+impl Rules {
+    /// The bundled rules, without any layer.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        let base = Arc::new(RuleTable::bundled(options));
+        Self { options, base, layers: Mutex::default(), tables: RwLock::default() }
+    }
+
+    /// The table of a project.
+    #[must_use]
+    pub fn table(&self, tenant_id: &str, project_id: &str) -> Arc<RuleTable> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        match tables.get(tenant_id) {
+            None => Arc::clone(&self.base),
+            Some(tenant) => Arc::clone(tenant.projects.get(project_id).unwrap_or(&tenant.own)),
+        }
+    }
+
+    /// Replaces all layers that are files.
+    pub fn set_file_layers(&self, files: Vec<FileLayer>) {
+        let mut layers = self.layers.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::take(&mut layers.files);
+        layers.files =
+            files.into_iter().map(|it| (it.key.clone(), read(it, &before))).collect::<BTreeMap<_, _>>();
+        self.compile(&layers);
+    }
+
+    /// Replaces all layers of the store.
+    pub fn set_store_layers(&self, stored: Vec<RuleLayerRecord>) {
+        let mut layers = self.layers.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::take(&mut layers.stored);
+        layers.stored = stored
+            .into_iter()
+            .map(|it| FileLayer { path: stored_name(&it.key), key: it.key, text: Ok(it.text) })
+            .map(|it| (it.key.clone(), read(it, &before)))
+            .collect();
+        self.compile(&layers);
+    }
+
+    /// What a layer's text would be told, as a layer and in its place among the others. Changes nothing.
+    #[must_use]
+    pub fn validate(&self, key: &RuleLayerKey, text: &str) -> Vec<Diagnostic> {
+        let (parsed, table) = self.with_layer(key, text);
+        let mut found = parsed.diagnostics.clone();
+        found.extend(table.diagnostics().iter().filter(|it| it.source == stored_name(key)).cloned());
+        found.dedup();
+        found
+    }
+
+    /// How many rules of a text are usable.
+    #[must_use]
+    pub fn count(&self, key: &RuleLayerKey, text: &str) -> usize {
+        checker::parse(kind_of(key), &stored_name(key), text).rules.len()
+    }
+
+    /// The table of a project as it would be with this text as its topmost layer. Changes nothing.
+    #[must_use]
+    pub fn with_layer(&self, key: &RuleLayerKey, text: &str) -> (ParsedLayer, RuleTable) {
+        let parsed = checker::parse(kind_of(key), &stored_name(key), text);
+        let layers = self.layers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stack = stack(&layers, &key.tenant_id, key.project_id.as_deref());
+        // The stored layer of the same name gives way to the text.
+        let stored = layers.stored.get(key).map(|it| Arc::clone(&it.parsed));
+        stack.retain(|it| stored.as_ref().is_none_or(|stored| !Arc::ptr_eq(it, stored)));
+        let mut order: Vec<&ParsedLayer> = stack.iter().map(|it| &**it).collect();
+        order.push(&parsed);
+        let table = RuleTable::build(order, self.options);
+        (parsed, table)
+    }
+
+    /// Every layer in use, sorted by tenant, project and source.
+    #[must_use]
+    pub fn layers(&self) -> Vec<LayerInUse> {
+        let layers = self.layers.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = |(key, layer): (&RuleLayerKey, &Layer), is_stored| LayerInUse {
+            key: key.clone(),
+            source: layer.source.clone(),
+            is_stored,
+            n_rules: layer.parsed.rules.len(),
+            diagnostics: layer.diagnostics.clone(),
+        };
+        let mut all: Vec<LayerInUse> = layers.files.iter().map(|it| of(it, false)).collect();
+        all.extend(layers.stored.iter().map(|it| of(it, true)));
+        all.sort_by(|a, b| (&a.key, a.is_stored).cmp(&(&b.key, b.is_stored)));
+        all
+    }
+
+    /// Errors and warnings over all layers.
+    #[must_use]
+    pub fn n_findings(&self) -> (usize, usize) {
+        let layers = self.layers.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = || layers.files.values().chain(layers.stored.values()).flat_map(|it| &it.diagnostics);
+        let errors = all().filter(|it| it.severity == Severity::Error).count();
+        (errors, all().count() - errors)
+    }
+
+    fn compile(&self, layers: &Layers) {
+        let tenants: BTreeSet<&str> =
+            layers.files.keys().chain(layers.stored.keys()).map(|it| it.tenant_id.as_str()).collect();
+        let mut tables = HashMap::new();
+        for tenant in tenants {
+            let own = self.build(layers, tenant, None);
+            let projects: BTreeSet<&str> = layers
+                .files
+                .keys()
+                .chain(layers.stored.keys())
+                .filter(|it| it.tenant_id == tenant)
+                .filter_map(|it| it.project_id.as_deref())
+                .collect();
+            let projects = projects
+                .into_iter()
+                .map(|it| (it.to_owned(), self.build(layers, tenant, Some(it))))
+                .collect();
+            tables.insert(tenant.to_owned(), TenantTables { own, projects });
+        }
+        *self.tables.write().unwrap_or_else(PoisonError::into_inner) = tables;
+    }
+
+    fn build(&self, layers: &Layers, tenant_id: &str, project_id: Option<&str>) -> Arc<RuleTable> {
+        let stack = stack(layers, tenant_id, project_id);
+        let order: Vec<&ParsedLayer> = stack.iter().map(|it| &**it).collect();
+        Arc::new(RuleTable::build(order, self.options))
+    }
+}
+
+/// The layers of a project, wide to narrow: tenant file, tenant store, project file, project store.
+fn stack(layers: &Layers, tenant_id: &str, project_id: Option<&str>) -> Vec<Arc<ParsedLayer>> {
+    let mut keys = vec![RuleLayerKey { tenant_id: tenant_id.to_owned(), project_id: None }];
+    if let Some(project_id) = project_id {
+        keys.push(RuleLayerKey { tenant_id: tenant_id.to_owned(), project_id: Some(project_id.to_owned()) });
+    }
+    keys.iter()
+        .flat_map(|key| [layers.files.get(key), layers.stored.get(key)])
+        .flatten()
+        .map(|it| Arc::clone(&it.parsed))
+        .collect()
+}
+
+fn read(file: FileLayer, before: &BTreeMap<RuleLayerKey, Layer>) -> Layer {
+    let known = before.get(&file.key);
+    if let Some(known) = known.filter(|it| it.text == file.text && it.source == file.path) {
+        return known.clone();
+    }
+    let kind = kind_of(&file.key);
+    let parsed = match &file.text {
+        Ok(text) => checker::parse(kind, &file.path, text),
+        Err(reason) => unreadable(kind, &file.path, reason),
+    };
+    let diagnostics = parsed.diagnostics.clone();
+    for it in &diagnostics {
+        tracing::warn!(tenant = %file.key.tenant_id, project = file.key.project_id.as_deref(), "{it}");
+    }
+    let parsed = match known {
+        Some(known) if parsed.is_refused => Arc::clone(&known.parsed),
+        _ => Arc::new(parsed),
+    };
+    Layer { source: file.path, text: file.text, parsed, diagnostics }
+}
+
+fn unreadable(kind: LayerKind, source: &str, reason: &str) -> ParsedLayer {
+    let finding = Diagnostic {
+        severity: Severity::Error,
+        source: source.to_owned(),
+        line: 0,
+        column: 0,
+        field: String::new(),
+        rule_id: None,
+        message: format!("the file cannot be read: {reason}; its last good content stays in force"),
+    };
+    ParsedLayer {
+        kind,
+        source: source.to_owned(),
+        rules: Vec::new(),
+        diagnostics: vec![finding],
+        is_refused: true,
+    }
+}
+
+fn kind_of(key: &RuleLayerKey) -> LayerKind {
+    if key.project_id.is_some() { LayerKind::Project } else { LayerKind::Tenant }
+}
+
+fn stored_name(key: &RuleLayerKey) -> String {
+    match &key.project_id {
+        None => format!("store:{}", key.tenant_id),
+        Some(project) => format!("store:{}/{project}", key.tenant_id),
+    }
+}

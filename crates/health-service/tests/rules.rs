@@ -1,0 +1,98 @@
+//! Rule layers of files and of the store (R103…R107, R121…R124; ADR 0008).
+
+mod support;
+
+use health_model::Classification;
+use health_service::rules::FileLayer;
+use health_service::{Error, Rules};
+use ports::{RuleLayerKey, Store};
+use support::{check, eventually, http, world};
+
+fn tenant() -> RuleLayerKey {
+    RuleLayerKey { tenant_id: "acme".to_owned(), project_id: None }
+}
+
+fn project() -> RuleLayerKey {
+    RuleLayerKey { tenant_id: "acme".to_owned(), project_id: Some("essay".to_owned()) }
+}
+
+fn rule(id: &str, status: u16, signature: &str) -> String {
+    format!(
+        "  - id: {id}\n    match: {{ httpStatus: {status} }}\n    signature: {signature}\n    classification: USER_INPUT\n"
+    )
+}
+
+fn layer(rules: &[String]) -> String {
+    format!("patterns:\n{}", rules.concat())
+}
+
+fn file(key: RuleLayerKey, text: &str) -> FileLayer {
+    FileLayer { key, path: "acme/error-patterns.yaml".to_owned(), text: Ok(text.to_owned()) }
+}
+
+fn signature(rules: &Rules, tenant: &str, project: &str, status: u16) -> String {
+    let table = rules.table(tenant, project);
+    table.classify(&support::tool("jira_search"), &http(status)).rule().signature.clone()
+}
+
+/// R103, R105, R107, R122, R123, R124
+#[test]
+fn layers_merge_bundled_tenant_file_tenant_store_project() {
+    let rules = Rules::new(checker::Options::default());
+    assert_eq!(signature(&rules, "acme", "essay", 418), "unclassified");
+    rules.set_file_layers(vec![file(tenant(), &layer(&[rule("teapot", 418, "tenant-file")]))]);
+    assert_eq!(signature(&rules, "acme", "essay", 418), "tenant-file");
+    assert_eq!(signature(&rules, "globex", "essay", 418), "unclassified", "tenants never mix");
+    let record = |key, text| ports::RuleLayerRecord {
+        key,
+        text,
+        updated_at: support::start(),
+        updated_by: "eve".to_owned(),
+        version: 1,
+    };
+    let stored = record(tenant(), layer(&[rule("teapot", 418, "tenant-store")]));
+    rules.set_store_layers(vec![stored.clone()]);
+    assert_eq!(signature(&rules, "acme", "essay", 418), "tenant-store");
+    let narrow = record(project(), layer(&[rule("teapot", 418, "project-store")]));
+    rules.set_store_layers(vec![stored, narrow]);
+    assert_eq!(signature(&rules, "acme", "essay", 418), "project-store");
+    assert_eq!(signature(&rules, "acme", "other", 418), "tenant-store");
+    rules.set_store_layers(Vec::new());
+    rules.set_file_layers(Vec::new());
+    assert_eq!(signature(&rules, "acme", "essay", 418), "unclassified");
+}
+
+/// DESIGN §6 and the defect: one bad rule discarded the whole layer.
+#[test]
+fn a_bad_rule_is_skipped_alone_and_a_broken_file_keeps_its_last_good_content() {
+    let rules = Rules::new(checker::Options::default());
+    let bad =
+        "  - id: typo\n    match: { httpStatsu: 418 }\n    signature: x\n    classification: USER_INPUT\n";
+    let text = layer(&[bad.to_owned(), rule("teapot", 418, "teapot")]);
+    rules.set_file_layers(vec![file(tenant(), &text)]);
+    assert_eq!(signature(&rules, "acme", "essay", 418), "teapot");
+    assert_eq!(rules.n_findings().0, 1);
+    let found = &rules.layers()[0].diagnostics[0];
+    assert!(found.line > 0 && found.message.contains("httpStatsu"), "{found}");
+    rules.set_file_layers(vec![file(tenant(), "patterns: [")]);
+    assert_eq!(signature(&rules, "acme", "essay", 418), "teapot", "the last good content");
+    assert!(rules.n_findings().0 > 0, "and the error is visible");
+}
+
+/// R121: put over the API, in force at once here and soon on other servers; refused as a whole where it has errors.
+#[tokio::test]
+async fn layers_in_the_store_reach_every_server() {
+    let world = world();
+    let second = world.second();
+    assert_eq!(check(&second, "alice", http(418)).await.verdict.classification, Classification::Unclear);
+    let bad = layer(&["  - id: x\n".to_owned()]);
+    let refused = world.service.put_rule_layer(project(), bad, "eve", None).await;
+    assert!(matches!(refused, Err(Error::RulesInvalid { .. })), "{refused:?}");
+    assert_eq!(world.store.rules_revision().await.unwrap(), 0, "nothing was stored");
+    let good = layer(&[rule("teapot", 418, "teapot")]);
+    world.service.put_rule_layer(project(), good, "eve", None).await.unwrap();
+    assert_eq!(check(&world.service, "bob", http(418)).await.verdict.signature, "teapot");
+    eventually(async || check(&second, "bob", http(418)).await.verdict.signature == "teapot").await;
+    assert!(world.service.delete_rule_layer(&project(), None).await.unwrap());
+    assert_eq!(check(&world.service, "carol", http(418)).await.verdict.signature, "unclassified");
+}

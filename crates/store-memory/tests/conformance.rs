@@ -1,0 +1,24 @@
+//! The suite that every store passes.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ports::Store;
+use store_conformance::Fixture;
+use store_memory::MemoryStore;
+
+store_conformance::store_conformance!(fresh);
+
+/// One store; it lives as long as the fixture.
+struct Memory(MemoryStore);
+
+#[async_trait]
+impl Fixture for Memory {
+    async fn open(&self) -> Arc<dyn Store> {
+        Arc::new(self.0.handle())
+    }
+}
+
+async fn fresh() -> Memory {
+    Memory(MemoryStore::new("conformance"))
+}

@@ -1,0 +1,1 @@
+//! Rows that went bad behind the store's back.
