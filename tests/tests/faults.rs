@@ -197,7 +197,7 @@ async fn a_shared_database_of_the_future() {
     let server = Setup::postgres_at(&database.url()).spawn().await;
     server.client.verdict(caller("alice"), rest("jira"), connection_refused()).await;
     let setup = server.stop().await;
-    let newest = "UPDATE agrajag_schema SET version = 99, min_reader = 99";
+    let newest = "INSERT INTO agrajag.schema_migration (version, min_reader) VALUES (99, 99)";
     database.execute(newest).expect("the schema's table");
     let server = setup.without_waiting_for_the_store().spawn().await;
     fails_open(&server, &[ErrorReason::StoreTooNew]).await;
@@ -205,7 +205,7 @@ async fn a_shared_database_of_the_future() {
     let output = start_required(home.path(), &database.url());
     assert_eq!(output.code, Some(1), "{}", output.stderr);
     assert!(output.stderr.contains("99"), "{}", output.stderr);
-    database.execute("UPDATE agrajag_schema SET version = 1, min_reader = 1").expect("put back");
+    database.execute("DELETE FROM agrajag.schema_migration WHERE version = 99").expect("put back");
     goes_on(&server).await;
     assert_eq!(server.client.state(caller("bob"), rest("jira")).await, ToolState::Down, "nothing was lost");
 }

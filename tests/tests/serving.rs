@@ -85,17 +85,14 @@ async fn deadlines_are_honoured() {
     assert_eq!((refused.code, refused.reason), (Code::DeadlineExceeded, ErrorReason::DeadlineExceeded));
     assert!(took < Duration::from_secs(2), "answered after {took:?}");
     holder.join().expect("the holder ends");
-    let answer = server.client.tools().check(with_deadline(
-        check(caller("alice"), rest("wiki"), connection_refused()),
-        SOON,
-    ));
-    answer.await.expect("answered in time");
+    let request = with_deadline(check(caller("alice"), rest("wiki"), connection_refused()), SOON);
+    server.client.tools().check(request).await.expect("answered in time");
 }
 
 /// Locks every table of the database for a while, as a long migration would.
 fn hold_documents(database: &agrajag_tests::postgres::Database) -> std::thread::JoinHandle<()> {
     let tables = database
-        .execute("SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = 'public'")
+        .execute("SELECT 'agrajag.' || quote_ident(tablename) FROM pg_tables WHERE schemaname = 'agrajag'")
         .expect("the tables");
     let names: Vec<String> = tables.into_iter().flatten().collect();
     let lock = format!("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE", names.join(", "));
@@ -200,12 +197,11 @@ async fn a_server_ends_in_order_and_keeps_everything() {
     let watch = v1::WatchRequest { caller: Some(alice.clone()), ..Default::default() };
     let mut watch = server.client.tools().watch(watch).await.expect("a watch").into_inner();
     watch.message().await.expect("the snapshot").expect("a message");
-    let stopping = tokio::spawn(server.stop());
-    let end = tokio::time::timeout(SOON, watch.message()).await.expect("the watch ends");
-    let refused = refusal(end);
+    let (setup, end) = tokio::join!(server.stop(), tokio::time::timeout(SOON, watch.message()));
+    let refused = refusal(end.expect("the watch ends"));
     assert_eq!((refused.code, refused.reason), (Code::Unavailable, ErrorReason::ShuttingDown));
     assert!(refused.retry, "come back: {refused:?}");
-    let server = stopping.await.expect("it stops").spawn().await;
+    let server = setup.spawn().await;
     assert_eq!(server.client.state(caller("bob"), rest("jira")).await, ToolState::Down);
     let document = server.client.document(agrajag_tests::messages::key(v1::Scope::User, "alice", "wiki")).await;
     assert_eq!(document.cooldowns[0].hits, 50, "the last counters were flushed");

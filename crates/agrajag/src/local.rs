@@ -90,7 +90,9 @@ impl Local {
         let _ = self.stop.send(());
         match self.running.await {
             Ok(result) => result.map_err(serve_error),
-            Err(error) => Err(Error::failed(format!("the server broke: {error}"), "report this with the lines above")),
+            Err(error) => {
+                Err(Error::failed(format!("the server broke: {error}"), "report this with the lines above"))
+            }
         }
     }
 }
@@ -102,12 +104,14 @@ pub(crate) fn serve_error(error: ServeError) -> Error {
         ServeError::Config(_) => {
             Error::input(message, "correct the setting; `agrajag serve --print-config` shows all of them")
         }
-        ServeError::Listen { .. } => {
-            Error::failed(message, "free the address or name another with `--listen`; `--listen 127.0.0.1:0` takes a free port")
-        }
-        ServeError::Store { .. } => {
-            Error::failed(message, "correct the store (`agrajag doctor` checks it), or start without `--require-store`")
-        }
+        ServeError::Listen { .. } => Error::failed(
+            message,
+            "free the address or name another with `--listen`; `--listen 127.0.0.1:0` takes a free port",
+        ),
+        ServeError::Store { .. } => Error::failed(
+            message,
+            "correct the store (`agrajag doctor` checks it), or start without `--require-store`",
+        ),
         _ => Error::failed(message, "look into the log above"),
     }
 }

@@ -31,7 +31,8 @@ fn validate_names_file_line_and_field() {
 #[test]
 fn show_lists_the_order_and_the_layer_of_each_rule() {
     let documents = fixture("documents");
-    let line = ["rules", "show", "--rules", &documents, "--tenant", "acme", "--project", "essay", "--packs", "none"];
+    let line =
+        ["rules", "show", "--rules", &documents, "--tenant", "acme", "--project", "essay", "--packs", "none"];
     let output = run(&line);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let text = stdout(&output);

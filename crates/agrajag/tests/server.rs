@@ -23,7 +23,9 @@ impl Serving {
             .spawn()
             .expect("the program starts");
         let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("it says where it listens");
+        BufReader::new(child.stdout.take().expect("piped"))
+            .read_line(&mut line)
+            .expect("it says where it listens");
         let said: serde_json::Value = serde_json::from_str(&line).expect("one object");
         let url = said["listening"].as_str().expect("an address").to_owned();
         Self { child, url }
@@ -54,7 +56,9 @@ fn the_demo_tells_its_story_in_sixty_lines() {
     assert!(text.lines().count() <= 60, "{text}");
     assert!(text.lines().all(|it| it.chars().count() <= 100), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
-    for told in ["6. ", "BACKEND_UNREACHABLE", "USER_PERMISSION", "as Retry-After says", "available again", "node"] {
+    for told in
+        ["6. ", "BACKEND_UNREACHABLE", "USER_PERMISSION", "as told", "available again", "node"]
+    {
         assert!(text.contains(told), "`{told}` is missing:\n{text}");
     }
     let story = json(&run(&["demo", "--output", "json"]));
@@ -72,7 +76,11 @@ fn the_first_minute() {
     let line = [&["check", "--tool", "jira_search", "--http-status", "403"][..], &who].concat();
     let checked = serving.run(&line);
     assert_eq!(code(&checked), 0, "{}", stderr(&checked));
-    assert!(stdout(&checked).starts_with("jira_search: USER_PERMISSION (http-403)\n"), "{}", stdout(&checked));
+    assert!(
+        stdout(&checked).starts_with("jira_search: USER_PERMISSION (http-403)\n"),
+        "{}",
+        stdout(&checked)
+    );
     assert!(stdout(&checked).lines().all(|it| it.chars().count() <= 100), "{}", stdout(&checked));
 
     let lookup = serving.run(&[&["lookup", "jira_search"][..], &who].concat());
@@ -141,7 +149,10 @@ fn what_a_server_does_not_accept_is_bad_input() {
     let output = serving.run(&["check", "--tool", "", "--tenant", ""]);
     assert_eq!(code(&output), 2, "{}", stderr(&output));
     let text = stderr(&output);
-    assert!(text.contains("INVALID_FIELD") && text.contains("tenant_id") && text.contains("tool.name"), "{text}");
+    assert!(
+        text.contains("INVALID_FIELD") && text.contains("tenant_id") && text.contains("tool.name"),
+        "{text}"
+    );
     let many: Vec<String> = (0..1_001).map(|it| format!("tool{it}")).collect();
     let mut line = vec!["lookup"];
     line.extend(many.iter().map(String::as_str));
@@ -157,12 +168,11 @@ fn events_watches_and_layers() {
     let caller = ["--tenant", "acme", "--user", "alice", "--session", "s-1", "--kind", "client"];
     let closed = serving.json(&[&["event", "connection-closed", "editor_open"][..], &caller].concat());
     assert_eq!(closed["results"][0]["outcome"], "EVENT_OUTCOME_APPLIED");
-    let watched = serving.run(
-        &[&["watch", "editor_open", "--max-changes", "0", "--output", "json"][..], &caller].concat(),
-    );
+    let watched = serving
+        .run(&[&["watch", "editor_open", "--max-changes", "0", "--output", "json"][..], &caller].concat());
     assert_eq!(code(&watched), 0, "{}", stderr(&watched));
-    let first: serde_json::Value =
-        serde_json::from_str(stdout(&watched).lines().next().expect("a snapshot")).expect("one object a line");
+    let first: serde_json::Value = serde_json::from_str(stdout(&watched).lines().next().expect("a snapshot"))
+        .expect("one object a line");
     assert_eq!(first["snapshot"]["tools"][0]["state"], "TOOL_STATE_DOWN");
 
     let layer = common::fixture("documents/acme/_vance/agrajag/error-patterns.yaml");
@@ -170,15 +180,31 @@ fn events_watches_and_layers() {
     assert_eq!(code(&put), 0, "{}", stderr(&put));
     let bad = serving.run(&["rules", "put", &common::fixture("bad-rules.yaml"), "--tenant", "acme"]);
     assert_eq!(code(&bad), 2, "{}", stderr(&bad));
-    assert!(stderr(&bad).contains("RULES_INVALID") && stderr(&bad).contains("httpStatus"), "{}", stderr(&bad));
+    assert!(
+        stderr(&bad).contains("RULES_INVALID") && stderr(&bad).contains("httpStatus"),
+        "{}",
+        stderr(&bad)
+    );
     let rules = serving.json(&["rules", "show", "--effective", "--tenant", "acme"]);
-    assert!(rules["rules"].as_array().expect("rules").iter().any(|it| {
-        it["ruleId"] == "http-403" && it["origin"] == "RULE_ORIGIN_TENANT"
-    }));
+    assert!(
+        rules["rules"]
+            .as_array()
+            .expect("rules")
+            .iter()
+            .any(|it| { it["ruleId"] == "http-403" && it["origin"] == "RULE_ORIGIN_TENANT" })
+    );
     let layers = serving.run(&["rules", "layers", "--tenant", "acme", "--yaml"]);
     assert!(stdout(&layers).contains("account_suspended"), "{}", stdout(&layers));
     let explained = serving.run(&[
-        "explain", "--tool", "crm", "--tenant", "acme", "--http-status", "403", "--body", "account_suspended",
+        "explain",
+        "--tool",
+        "crm",
+        "--tenant",
+        "acme",
+        "--http-status",
+        "403",
+        "--body",
+        "account_suspended",
     ]);
     assert!(stdout(&explained).contains("DECIDED"), "{}", stdout(&explained));
     assert!(stdout(&explained).starts_with("crm: USER_SPECIFIC_TECHNICAL"), "{}", stdout(&explained));
@@ -189,7 +215,8 @@ fn events_watches_and_layers() {
 
 #[test]
 fn explain_needs_no_server() {
-    let output = run(&["explain", "--local", "--tool", "x", "--http-status", "429", "--header", "Retry-After: 5"]);
+    let output =
+        run(&["explain", "--local", "--tool", "x", "--http-status", "429", "--header", "Retry-After: 5"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert!(stdout(&output).starts_with("x: INTERMITTENT (http-429)"), "{}", stdout(&output));
     assert!(stdout(&output).lines().all(|it| it.chars().count() <= 100), "{}", stdout(&output));
@@ -204,7 +231,11 @@ fn a_server_that_cannot_start_says_why() {
     let address = taken.local_addr().expect("bound").to_string();
     let output = run(&["serve", "--listen", &address, "--store", "memory:"]);
     assert_eq!(code(&output), 1, "{}", stderr(&output));
-    assert!(stderr(&output).contains(&address) && stderr(&output).contains("--listen"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains(&address) && stderr(&output).contains("--listen"),
+        "{}",
+        stderr(&output)
+    );
 
     let output = run(&["serve", "--listen", "0.0.0.0:0", "--store", "memory:"]);
     assert_eq!(code(&output), 2, "{}", stderr(&output));
@@ -237,6 +268,7 @@ fn doctor_tells_what_is_wrong() {
     let bad = run(&[&["doctor", "--store", "nonsense"][..], &nobody].concat());
     assert_eq!(code(&bad), 1, "{}{}", stdout(&bad), stderr(&bad));
     let serving = Serving::start(&["--store", &store]);
-    let report = json(&serving.run(&["doctor", "--store", &store, "--output", "json", "--listen", "127.0.0.1:0"]));
+    let report =
+        json(&serving.run(&["doctor", "--store", &store, "--output", "json", "--listen", "127.0.0.1:0"]));
     assert_eq!(report["worst"], "ok", "{report}");
 }

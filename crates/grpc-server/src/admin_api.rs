@@ -67,12 +67,11 @@ impl AdminApi {
 
     async fn clear_cooldown(&self, it: v1::ClearCooldownRequest) -> Result<v1::ClearCooldownResponse, Error> {
         let change = admin::clear_cooldown(it)?;
-        let AdminChange::ClearCooldown { signature, user_id } = &change.kind else { return Err(Error::Internal) };
-        let signatures = if signature.is_empty() {
-            self.signatures(&change.key).await?
-        } else {
-            vec![signature.clone()]
+        let AdminChange::ClearCooldown { signature, user_id } = &change.kind else {
+            return Err(Error::Internal);
         };
+        let signatures =
+            if signature.is_empty() { self.signatures(&change.key).await? } else { vec![signature.clone()] };
         let mut n_cleared = 0;
         let mut last = None;
         for signature in signatures {
@@ -128,7 +127,10 @@ impl AdminApi {
         })
     }
 
-    async fn delete_layer(&self, it: v1::DeleteRuleLayerRequest) -> Result<v1::DeleteRuleLayerResponse, Error> {
+    async fn delete_layer(
+        &self,
+        it: v1::DeleteRuleLayerRequest,
+    ) -> Result<v1::DeleteRuleLayerResponse, Error> {
         let key = admin::layer_key(it.tenant_id, it.project_id, &it.by)?;
         let deleted = self.0.service.delete_rule_layer(&key, it.expected_version).await?;
         audit("DeleteRuleLayer", &format!("{key:?}"), &it.by, "", usize::from(deleted));

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
-use std::sync::{Arc, PoisonError, RwLock};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use agrajag_proto::v1::tool_health_service_server::ToolHealthService;
 use agrajag_proto::v1::{self, ErrorReason, Warning, WarningCode};
@@ -85,10 +85,10 @@ impl Api {
         oddities: Vec<Warning>,
     ) -> Result<v1::RecordSuccessResponse, Error> {
         let mut warnings = Warnings::from(oddities);
-        let names = wire.successes.iter().map(|it| it.tool.as_ref().map(|it| it.name.clone()).unwrap_or_default());
+        let names =
+            wire.successes.iter().map(|it| it.tool.as_ref().map(|it| it.name.clone()).unwrap_or_default());
         let names: Vec<String> = names.collect();
-        let (request, places) =
-            requests::record_success(wire, self.config.limits.max_tools, &mut warnings)?;
+        let (request, places) = requests::record_success(wire, self.config.limits.max_tools, &mut warnings)?;
         let answer = self.service.record_success(request).await;
         self.say(&answer.notes, "", &mut warnings);
         let results = in_order(names, places, &answer.results, success_result, |tool_name, status| {
@@ -247,14 +247,16 @@ impl Api {
             .filter_map(|it| skipped.get(&it))
             .sum();
         if n > 0 {
-            let message = format!("{n} rules of this tenant and project are skipped; GetEffectiveRules shows why");
+            let message =
+                format!("{n} rules of this tenant and project are skipped; GetEffectiveRules shows why");
             warnings.push(WarningCode::RuleSkipped, "", message);
         }
     }
 
     /// Looks at the rule layers again.
     pub(crate) fn refresh(&self) {
-        *self.skipped.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules::skipped(&self.service));
+        *self.skipped.write().unwrap_or_else(PoisonError::into_inner) =
+            Arc::new(rules::skipped(&self.service));
     }
 
     pub(crate) fn refused(&self, error: &Error) {
@@ -340,7 +342,10 @@ impl ToolHealthService for HealthApi {
         respond(&self.0, self.0.explain(request.into_inner()).await)
     }
 
-    async fn get_info(&self, _: Request<v1::GetInfoRequest>) -> Result<Response<v1::GetInfoResponse>, Status> {
+    async fn get_info(
+        &self,
+        _: Request<v1::GetInfoRequest>,
+    ) -> Result<Response<v1::GetInfoResponse>, Status> {
         Ok(Response::new(self.0.get_info().await))
     }
 }
@@ -408,12 +413,7 @@ fn event_result(tool_name: String, it: &event::EventResult) -> v1::EventResult {
             message: "is empty, and the tool lives in a session; nothing can be stored without it".to_owned(),
         })
     });
-    v1::EventResult {
-        tool_name,
-        outcome: outcome.into(),
-        state: words::wire_state(it.state).into(),
-        status,
-    }
+    v1::EventResult { tool_name, outcome: outcome.into(), state: words::wire_state(it.state).into(), status }
 }
 
 /// One message of a watch; a large snapshot comes in several.
@@ -432,7 +432,8 @@ fn watch_parts(message: WatchMessage, mut warnings: Warnings) -> Vec<v1::WatchRe
             let n = tools.len().div_ceil(SNAPSHOT_PART).max(1);
             (0..n)
                 .map(|part| {
-                    let tools = tools.iter().skip(part * SNAPSHOT_PART).take(SNAPSHOT_PART).cloned().collect();
+                    let tools =
+                        tools.iter().skip(part * SNAPSHOT_PART).take(SNAPSHOT_PART).cloned().collect();
                     Event::Snapshot(v1::WatchSnapshot { tools, last: part + 1 == n, evaluated_at })
                 })
                 .collect()

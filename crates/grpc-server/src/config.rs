@@ -530,7 +530,6 @@ impl Config {
                 DefaultAction::Auto => checker::DefaultAction::Auto,
                 DefaultAction::None => checker::DefaultAction::None,
             },
-            ..checker::Settings::default()
         }
     }
 

@@ -40,6 +40,8 @@ pub(crate) struct Edge {
     routes: Routes,
     shared: Arc<Shared>,
     metrics: Arc<Metrics>,
+    /// Routes below a prefix that pass nothing of this.
+    beside: Option<(&'static str, Routes)>,
 }
 
 /// Counts one request under way.
@@ -53,7 +55,11 @@ impl Drop for UnderWay {
 
 impl Edge {
     pub(crate) fn new(routes: Routes, shared: Arc<Shared>, metrics: Arc<Metrics>) -> Self {
-        Self { routes, shared, metrics }
+        Self { routes, shared, metrics, beside: None }
+    }
+
+    pub(crate) fn with_beside(self, beside: Option<(&'static str, Routes)>) -> Self {
+        Self { beside, ..self }
     }
 
     /// Whether the request may begin.
@@ -80,6 +86,11 @@ impl tower::Service<Request<Body>> for Edge {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
+        if let Some((prefix, routes)) = &mut self.beside
+            && request.uri().path().starts_with(*prefix)
+        {
+            return Box::pin(routes.call(request));
+        }
         let method = Method::of(request.uri().path());
         let is_grpc = is_grpc(request.headers());
         let began = Instant::now();
@@ -332,7 +343,8 @@ mod tests {
     }
 
     fn slow() -> axum::Router {
-        axum::Router::new().route("/v1/check", axum::routing::get(async || std::future::pending::<()>().await))
+        axum::Router::new()
+            .route("/v1/check", axum::routing::get(async || std::future::pending::<()>().await))
     }
 
     fn get(path: &str, headers: &[(&'static str, &'static str)]) -> Request<Body> {

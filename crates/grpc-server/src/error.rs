@@ -53,7 +53,9 @@ pub(crate) enum Error {
         message: String,
     },
     /// The whole request is too large.
-    #[error("the request is larger than {max} bytes; a body of a failure is only looked at for its first 16 KiB")]
+    #[error(
+        "the request is larger than {max} bytes; a body of a failure is only looked at for its first 16 KiB"
+    )]
     TooLarge {
         /// The limit in bytes.
         max: usize,
@@ -68,7 +70,9 @@ pub(crate) enum Error {
         limit: usize,
     },
     /// The time is over.
-    #[error("the time of {allowed:?} for this call is over; a write that was handed over is completed all the same")]
+    #[error(
+        "the time of {allowed:?} for this call is over; a write that was handed over is completed all the same"
+    )]
     Deadline {
         /// How long the call was allowed to take.
         allowed: Duration,
@@ -141,7 +145,9 @@ impl Error {
     /// How long to wait before trying again, where waiting helps.
     pub(crate) fn retry_delay(&self) -> Option<Duration> {
         match self.kind().0 {
-            ErrorReason::Overloaded | ErrorReason::StoreUnavailable | ErrorReason::ShuttingDown => Some(RETRY_DELAY),
+            ErrorReason::Overloaded | ErrorReason::StoreUnavailable | ErrorReason::ShuttingDown => {
+                Some(RETRY_DELAY)
+            }
             _ => None,
         }
     }

@@ -20,9 +20,8 @@ const WELL_KNOWN: &str = "google.protobuf.";
 /// Reads a request. `T` is the generated type of the message `agrajag.v1.NAME`.
 pub(crate) fn read<T: prost::Message + Default>(name: &str, body: &[u8]) -> Result<(T, Vec<Warning>), Error> {
     let descriptor = message(name)?;
-    let mut json: Value = serde_json::from_slice(body).map_err(|error| Error::Malformed {
-        message: format!("the body is no JSON: {error}"),
-    })?;
+    let mut json: Value = serde_json::from_slice(body)
+        .map_err(|error| Error::Malformed { message: format!("the body is no JSON: {error}") })?;
     let mut warnings = Warnings::default();
     lenient(&descriptor, &mut json, "", &mut warnings)?;
     // The parser's own error names no field: the walk has already found those that can be named.
@@ -66,7 +65,10 @@ fn lenient(
         let field = descriptor.get_field_by_json_name(name).or_else(|| descriptor.get_field_by_name(name));
         let Some(field) = field else {
             let known: Vec<String> = descriptor.fields().map(|it| it.json_name().to_owned()).collect();
-            return Err(malformed(&path, &format!("is no field of this message; it has {}", known.join(", "))));
+            return Err(malformed(
+                &path,
+                &format!("is no field of this message; it has {}", known.join(", ")),
+            ));
         };
         if value.is_null() {
             continue;
@@ -88,10 +90,9 @@ fn lenient(
 fn one(kind: &Kind, value: &mut Value, path: &str, warnings: &mut Warnings) -> Result<(), Error> {
     match kind {
         Kind::Message(inner) if inner.full_name().starts_with(WELL_KNOWN) => {
-            if !value.is_string() {
-                let wanted = if inner.name() == "Duration" { "\"1.5s\"" } else { "\"2026-11-30T14:05:00Z\"" };
-                return Err(malformed(path, &format!("is {}; a text such as {wanted} is wanted", kind_of(value))));
-            }
+            let wanted = if inner.name() == "Duration" { "\"1.5s\"" } else { "\"2026-11-30T14:05:00Z\"" };
+            let message = format!("is {}; a text such as {wanted} is wanted", kind_of(value));
+            return if value.is_string() { Ok(()) } else { Err(malformed(path, &message)) };
         }
         Kind::Message(inner) => lenient(inner, value, path, warnings)?,
         Kind::Enum(words) => {
@@ -112,7 +113,9 @@ fn one(kind: &Kind, value: &mut Value, path: &str, warnings: &mut Warnings) -> R
         Kind::Bool if !value.is_boolean() => {
             return Err(malformed(path, &format!("is {}; true or false is wanted", kind_of(value))));
         }
-        Kind::Int32 | Kind::Int64 | Kind::Uint32 | Kind::Uint64 if !(value.is_number() || value.is_string()) => {
+        Kind::Int32 | Kind::Int64 | Kind::Uint32 | Kind::Uint64
+            if !(value.is_number() || value.is_string()) =>
+        {
             return Err(malformed(path, &format!("is {}; a number is wanted", kind_of(value))));
         }
         Kind::Int32 => {
@@ -173,7 +176,10 @@ mod tests {
     fn unknown_fields_and_wrong_kinds_are_named_by_their_path() {
         for (json, expected) in [
             (r#"{"caler": {}}"#, "`caler` is no field of this message; it has caller, tool,"),
-            (r#"{"failure": {"headers": [{"name": "a"}, {"nam": "b"}]}}"#, "`failure.headers[1].nam` is no field"),
+            (
+                r#"{"failure": {"headers": [{"name": "a"}, {"nam": "b"}]}}"#,
+                "`failure.headers[1].nam` is no field",
+            ),
             (r#"{"failure": {"message": 1}}"#, "`failure.message` is a number; a text is wanted"),
             (r#"{"failure": {"headers": {}}}"#, "`failure.headers` is an object; a list is wanted"),
             (r#"{"failure": {"elapsed": 1}}"#, "`failure.elapsed` is a number; a text such as \"1.5s\""),
@@ -192,12 +198,13 @@ mod tests {
     #[test]
     fn unknown_words_of_a_report_are_unspecified_with_a_warning() {
         let (request, warnings) =
-            check(r#"{"tool": {"name": "a", "kind": "TOOL_KIND_QUANTUM"}, "failure": {"kind": 1e30}}"#).unwrap();
+            check(r#"{"tool": {"name": "a", "kind": "TOOL_KIND_QUANTUM"}, "failure": {"kind": 1e30}}"#)
+                .unwrap();
         assert_eq!(request.tool.unwrap().kind, 0);
         let fields: Vec<_> = warnings.iter().map(|it| (it.code(), it.field.as_str())).collect();
         assert_eq!(
             fields,
-            [(WarningCode::UnknownValue, "tool.kind"), (WarningCode::UnknownValue, "failure.kind")]
+            [(WarningCode::UnknownValue, "failure.kind"), (WarningCode::UnknownValue, "tool.kind")]
         );
     }
 

@@ -196,7 +196,11 @@ impl Store for LateStore {
         self.get()?.rules_revision().await
     }
 
-    async fn put_rule_layer(&self, layer: &RuleLayerRecord, expected: Option<u64>) -> Result<u64, StoreError> {
+    async fn put_rule_layer(
+        &self,
+        layer: &RuleLayerRecord,
+        expected: Option<u64>,
+    ) -> Result<u64, StoreError> {
         self.get()?.put_rule_layer(layer, expected).await
     }
 

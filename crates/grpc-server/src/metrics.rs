@@ -19,8 +19,9 @@ use crate::edge::Method;
 use crate::telemetry;
 
 /// Buckets of durations in seconds: from a lookup in memory to a store that is nearly away.
-const SECONDS: [f64; 16] =
-    [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
+const SECONDS: [f64; 16] = [
+    0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0,
+];
 
 /// Why metrics cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -67,15 +68,17 @@ impl Metrics {
         let mut provider =
             SdkMeterProvider::builder().with_reader(exporter).with_resource(telemetry::resource());
         if let Some(endpoint) = otlp_endpoint {
-            let exporter =
-                MetricExporter::builder().with_tonic().with_endpoint(endpoint).build().map_err(|source| {
-                    MetricsError::Endpoint { endpoint: endpoint.to_owned(), source }
-                })?;
+            let exporter = MetricExporter::builder()
+                .with_tonic()
+                .with_endpoint(endpoint)
+                .build()
+                .map_err(|source| MetricsError::Endpoint { endpoint: endpoint.to_owned(), source })?;
             provider = provider.with_periodic_exporter(exporter);
         }
         let provider = provider.build();
         let meter = provider.meter("agrajag");
-        let counter = |name: &'static str, text: &'static str| meter.u64_counter(name).with_description(text).build();
+        let counter =
+            |name: &'static str, text: &'static str| meter.u64_counter(name).with_description(text).build();
         Ok(Self {
             requests: meter
                 .f64_histogram("rpc.server.call.duration")
@@ -142,7 +145,11 @@ impl Metrics {
         {
             let service = service.clone();
             self.meter
-                .u64_observable_gauge(if severity == "error" { "agrajag.rule.errors" } else { "agrajag.rule.warnings" })
+                .u64_observable_gauge(if severity == "error" {
+                    "agrajag.rule.errors"
+                } else {
+                    "agrajag.rule.warnings"
+                })
                 .with_description("findings in the rules of all layers")
                 .with_callback(move |it| it.observe(read(&service), &[]))
                 .build();
@@ -159,7 +166,10 @@ impl Metrics {
     }
 
     pub(crate) fn check(&self, classification: v1::Classification, tool: &str) {
-        let class = KeyValue::new("classification", classification.as_str_name().trim_start_matches("CLASSIFICATION_"));
+        let class = KeyValue::new(
+            "classification",
+            classification.as_str_name().trim_start_matches("CLASSIFICATION_"),
+        );
         if self.by_tool {
             self.checks.add(1, &[class, KeyValue::new("tool", tool.to_owned())]);
         } else {

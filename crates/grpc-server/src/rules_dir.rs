@@ -60,13 +60,39 @@ impl RulesDir {
         Ok(Some(layers))
     }
 
-    /// Looks until `stop` and hands every change to `take`. Runs on a blocking thread.
-    pub(crate) fn follow(mut self, every: Duration, stop: &CancellationToken, take: impl Fn(Vec<FileLayer>)) {
+    /// Looks until `stop` and hands every change to `take`.
+    pub(crate) async fn follow(
+        mut self,
+        every: Duration,
+        stop: CancellationToken,
+        take: impl Fn(Vec<FileLayer>) + Send + Clone + 'static,
+    ) {
         let mut told = String::new();
-        while !stop.is_cancelled() {
-            match self.poll() {
-                Ok(Some(layers)) => take(layers),
-                Ok(None) => told.clear(),
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(every) => {}
+            }
+            let take = take.clone();
+            // Reading and compiling may take long: neither is done where requests are served.
+            let look = tokio::task::spawn_blocking(move || {
+                let looked = self.poll().map(|layers| layers.map(take).is_some());
+                (self, looked)
+            });
+            let looked = match look.await {
+                Ok((this, looked)) => {
+                    self = this;
+                    looked
+                }
+                Err(error) => {
+                    return tracing::error!(
+                        error = &error as &dyn std::error::Error,
+                        "the documents directory is not followed any more"
+                    );
+                }
+            };
+            match looked {
+                Ok(_) => told.clear(),
                 Err(error) if told != error.to_string() => {
                     tracing::error!(
                         error = &error as &dyn std::error::Error,
@@ -77,7 +103,6 @@ impl RulesDir {
                 }
                 Err(_) => {}
             }
-            std::thread::sleep(every);
         }
     }
 }
@@ -103,7 +128,9 @@ fn folders(dir: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     for entry in dir.read_dir()? {
         let entry = entry?;
         let path = entry.path();
-        if let Some(name) = entry.file_name().to_str().filter(|it| !it.starts_with('.') && path.is_dir() && !it.is_empty()) {
+        if let Some(name) =
+            entry.file_name().to_str().filter(|it| !it.starts_with('.') && path.is_dir() && !it.is_empty())
+        {
             folders.push((name.to_owned(), path));
         }
     }

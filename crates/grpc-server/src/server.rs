@@ -17,6 +17,7 @@ use futures::Stream;
 use health_service::Service;
 use ports::{Store, StoreError};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
@@ -63,7 +64,9 @@ pub enum ServeError {
         source: io::Error,
     },
     /// The store cannot be opened, and the configuration demands it.
-    #[error("cannot open the store `{url}`; correct `store`, or leave `require_store` out to start without it")]
+    #[error(
+        "cannot open the store `{url}`; correct `store`, or leave `require_store` out to start without it"
+    )]
     Store {
         /// The store, without its password.
         url: StoreUrl,
@@ -77,6 +80,12 @@ pub enum ServeError {
     /// The descriptor that ships with the program cannot be read.
     #[error("the interface's own description cannot be read")]
     Reflection(#[source] tonic_reflection::server::Error),
+    /// The signals that end a server cannot be received.
+    #[error("signals cannot be received")]
+    Signals(#[source] io::Error),
+    /// A second signal came before everything was in order.
+    #[error("ended at once by a second signal; reports that were not acknowledged are lost")]
+    Interrupted,
     /// The port broke.
     #[error("serving failed")]
     Transport(#[source] tonic::transport::Error),
@@ -102,6 +111,7 @@ pub struct Server {
     config: Config,
     service: Service,
     routes: Routes,
+    beside: Option<(&'static str, Routes)>,
     shared: Arc<Shared>,
     metrics: Arc<Metrics>,
     reporter: HealthReporter,
@@ -123,7 +133,21 @@ impl Drop for Server {
 /// See [`Server::bind`] and [`Server::run`].
 pub async fn serve(config: Config) -> Result<(), ServeError> {
     let server = Server::bind(config).await?;
-    server.run(interrupted()).await
+    let mut signals = Signals::new().map_err(ServeError::Signals)?;
+    let (asked, told) = tokio::sync::oneshot::channel::<()>();
+    let run = server.run(async {
+        // The sender goes only when the signal came.
+        let _ = told.await;
+    });
+    let mut run = std::pin::pin!(run);
+    tokio::select! {
+        result = &mut run => return result,
+        () = signals.next() => drop(asked),
+    }
+    tokio::select! {
+        result = run => result,
+        () = signals.next() => Err(ServeError::Interrupted),
+    }
 }
 
 impl Server {
@@ -140,7 +164,8 @@ impl Server {
             Some(address) => Some(listen("metrics.listen", address).await?.0),
             None => None,
         };
-        let metrics = Arc::new(Metrics::new(config.metrics.by_tool, config.telemetry.otlp_endpoint.as_deref())?);
+        let metrics =
+            Arc::new(Metrics::new(config.metrics.by_tool, config.telemetry.otlp_endpoint.as_deref())?);
         let stop = CancellationToken::new();
         let mut tasks = Vec::new();
         let store = open_store(&config, &url, &stop, &mut tasks).await?;
@@ -181,6 +206,7 @@ impl Server {
             config,
             service,
             routes,
+            beside: None,
             shared,
             metrics,
             reporter,
@@ -204,6 +230,14 @@ impl Server {
         self.metrics_listener.as_ref().map(TcpListener::local_addr).transpose()
     }
 
+    /// Serves further routes on the same port, those whose path begins with `prefix`. They pass none of the limits and
+    /// measurements of a request: a benchmark has something bare to compare with.
+    #[must_use]
+    pub fn with_routes_beside(mut self, prefix: &'static str, routes: Routes) -> Self {
+        self.beside = Some((prefix, routes));
+        self
+    }
+
     /// The service behind the port.
     #[must_use]
     pub fn service(&self) -> &Service {
@@ -217,7 +251,8 @@ impl Server {
     pub async fn run(mut self, shutdown: impl Future<Output = ()> + Send) -> Result<(), ServeError> {
         let Some(listener) = self.listener.take() else { return Ok(()) };
         let limits = &self.config.limits;
-        let edge = Edge::new(self.routes.clone(), Arc::clone(&self.shared), Arc::clone(&self.metrics));
+        let edge = Edge::new(self.routes.clone(), Arc::clone(&self.shared), Arc::clone(&self.metrics))
+            .with_beside(self.beside.take());
         let drained = CancellationToken::new();
         if let Some(listener) = self.metrics_listener.take() {
             let router = http_api::metrics_router(Arc::clone(&self.metrics));
@@ -291,7 +326,10 @@ fn accepted(listener: TcpListener) -> impl Stream<Item = io::Result<TcpStream>> 
             match listener.accept().await {
                 Ok((connection, _)) => {
                     if let Err(error) = connection.set_nodelay(true) {
-                        tracing::debug!(error = &error as &dyn std::error::Error, "a connection keeps its delay");
+                        tracing::debug!(
+                            error = &error as &dyn std::error::Error,
+                            "a connection keeps its delay"
+                        );
                     }
                     return Some((Ok(connection), listener));
                 }
@@ -315,7 +353,11 @@ async fn axum_serve(listener: TcpListener, router: axum::Router, stop: Cancellat
     }
 }
 
-fn routes(config: &Config, api: &Arc<Api>, with_metrics: bool) -> Result<(HealthReporter, Routes), ServeError> {
+fn routes(
+    config: &Config,
+    api: &Arc<Api>,
+    with_metrics: bool,
+) -> Result<(HealthReporter, Routes), ServeError> {
     let (reporter, health) = tonic_health::server::health_reporter();
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
@@ -386,12 +428,13 @@ fn follow_rules(
     match directory.poll() {
         Ok(layers) => wire::rules::take_files(&rules, layers.unwrap_or_default()),
         Err(error) => {
-            tracing::error!(error = &error as &dyn std::error::Error, "the documents directory cannot be read");
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "the documents directory cannot be read"
+            );
         }
     }
-    tokio::task::spawn_blocking(move || {
-        directory.follow(every, &stop, |layers| wire::rules::take_files(&rules, layers));
-    })
+    tokio::spawn(directory.follow(every, stop, move |layers| wire::rules::take_files(&rules, layers)))
 }
 
 /// Tells clients and operators how the store stands.
@@ -415,24 +458,21 @@ async fn look_after(api: Arc<Api>, reporter: HealthReporter, stop: CancellationT
     }
 }
 
-/// SIGTERM or SIGINT. Of a second one the process ends at once.
-async fn interrupted() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (term, int) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
-    let (Ok(mut term), Ok(mut int)) = (term, int) else {
-        tracing::error!("signals cannot be received; the server ends only when it is killed");
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
+/// SIGTERM and SIGINT.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
-    tokio::spawn(async move {
+
+    async fn next(&mut self) {
         tokio::select! {
-            _ = term.recv() => {}
-            _ = int.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
         }
-        tracing::warn!("ending at once");
-        std::process::exit(130);
-    });
+    }
 }

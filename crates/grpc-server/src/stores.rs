@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ports::{Ids as _, Store, StoreError};
 use store_memory::MemoryStore;
 use store_postgres::PostgresStore;
-use store_sqlite::SqliteStore;
+use store_sqlite::{SqliteOptions, SqliteStore};
 
 use crate::config::StoreUrl;
 use crate::system::SystemIds;
@@ -17,16 +17,20 @@ pub(crate) async fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
         StoreUrl::Memory => Arc::new(MemoryStore::new(SystemIds.next().to_string())),
         StoreUrl::Sqlite(path) => {
             make_folder(path)?;
-            Arc::new(SqliteStore::open(path, store_sqlite::Options::default()).await?)
+            Arc::new(SqliteStore::open(path, SqliteOptions::default()).await?)
         }
-        StoreUrl::Postgres(url) => Arc::new(PostgresStore::open(url, store_postgres::Options::default()).await?),
+        StoreUrl::Postgres(url) => {
+            Arc::new(PostgresStore::connect(url, store_postgres::Options::default()).await?)
+        }
     })
 }
 
 /// The folder of the file. What is in it is nobody else's business.
 fn make_folder(file: &Path) -> Result<(), StoreError> {
     use std::os::unix::fs::DirBuilderExt as _;
-    let Some(folder) = file.parent().filter(|it| !it.as_os_str().is_empty() && !it.is_dir()) else { return Ok(()) };
+    let Some(folder) = file.parent().filter(|it| !it.as_os_str().is_empty() && !it.is_dir()) else {
+        return Ok(());
+    };
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|source| {
         StoreError::Unavailable {
             reason: format!("the folder `{}` cannot be made", folder.display()),

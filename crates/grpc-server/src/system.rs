@@ -47,6 +47,7 @@ fn forward(system: Instant, told: Option<Instant>, passed: TimeDelta) -> Instant
 
 #[async_trait]
 impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that everybody else is to use")]
     fn now(&self) -> Instant {
         let tick = std::time::Instant::now();
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -70,6 +71,7 @@ impl Clock for SystemClock {
 }
 
 impl Ids for SystemIds {
+    #[expect(clippy::disallowed_methods, reason = "this is where everybody else's ids come from")]
     fn next(&self) -> Uuid {
         Uuid::now_v7()
     }

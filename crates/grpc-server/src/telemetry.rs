@@ -29,7 +29,9 @@ const OUR_CRATES: [&str; 7] =
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
     /// The filter cannot be read.
-    #[error("`telemetry.log` cannot be `{filter}`; write a level such as `info`, or `info,grpc_server=debug`")]
+    #[error(
+        "`telemetry.log` cannot be `{filter}`; write a level such as `info`, or `info,grpc_server=debug`"
+    )]
     Filter {
         /// The filter.
         filter: String,
@@ -124,9 +126,11 @@ impl Extractor for Headers<'_> {
 }
 
 fn tracer_provider(endpoint: &str) -> Result<SdkTracerProvider, TelemetryError> {
-    let exporter = SpanExporter::builder().with_tonic().with_endpoint(endpoint).build().map_err(|source| {
-        TelemetryError::Endpoint { endpoint: endpoint.to_owned(), source }
-    })?;
+    let exporter = SpanExporter::builder()
+        .with_tonic()
+        .with_endpoint(endpoint)
+        .build()
+        .map_err(|source| TelemetryError::Endpoint { endpoint: endpoint.to_owned(), source })?;
     Ok(SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource()).build())
 }
 

@@ -1,4 +1,5 @@
 //! One server on loopback with a store in memory: what the port answers, whatever is behind it.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::time::Duration;
 
@@ -161,11 +162,8 @@ async fn a_failure_is_judged_shown_and_cleared() {
     };
     let results = client.record_success(report).await.unwrap().into_inner().results;
     let outcomes: Vec<_> = results.iter().map(v1::SuccessResult::outcome).collect();
-    let expected = [
-        v1::SuccessOutcome::NotASuccess,
-        v1::SuccessOutcome::Unspecified,
-        v1::SuccessOutcome::Cleared,
-    ];
+    let expected =
+        [v1::SuccessOutcome::NotASuccess, v1::SuccessOutcome::Unspecified, v1::SuccessOutcome::Cleared];
     assert_eq!(outcomes, expected);
     assert_eq!(results[1].status.as_ref().unwrap().field, "successes[1].tool");
     assert_eq!(results[2].state(), v1::ToolState::Ok);
@@ -330,7 +328,10 @@ async fn operators_see_how_it_stands() {
     let mut answers =
         reflection.server_reflection_info(futures::stream::iter([request])).await.unwrap().into_inner();
     let answer = format!("{:?}", answers.message().await.unwrap());
-    assert!(answer.contains("agrajag.v1.AdminService") && answer.contains("grpc.health.v1.Health"), "{answer}");
+    assert!(
+        answer.contains("agrajag.v1.AdminService") && answer.contains("grpc.health.v1.Health"),
+        "{answer}"
+    );
     running.stop().await;
 }
 
@@ -385,12 +386,17 @@ async fn a_server_starts_without_its_store_and_says_so() {
     let down = v1::CheckRequest { failure: Some(refused()), ..failed("wiki", 0) };
     let answer = running.health().await.check(down).await.unwrap().into_inner();
     assert!(answer.stale);
-    assert!(answer.warnings.iter().any(|it| it.code() == v1::WarningCode::StoreAway), "{:?}", answer.warnings);
+    assert!(
+        answer.warnings.iter().any(|it| it.code() == v1::WarningCode::StoreAway),
+        "{:?}",
+        answer.warnings
+    );
     let verdict = answer.verdict.unwrap();
     assert_eq!(verdict.classification(), v1::Classification::TechnicallyBroken, "the rules need no store");
     assert_eq!(verdict.durability(), v1::Durability::None);
 
-    let list = v1::ListDocumentsRequest { tenant_id: "acme".to_owned(), ..v1::ListDocumentsRequest::default() };
+    let list =
+        v1::ListDocumentsRequest { tenant_id: "acme".to_owned(), ..v1::ListDocumentsRequest::default() };
     let status = running.admin().await.list_documents(list).await.unwrap_err();
     assert_eq!((status.code(), reason(&status).as_str()), (Code::Unavailable, "STORE_UNAVAILABLE"));
     let (status, _, body) = running.http("GET /healthz", "", "").await;
@@ -411,8 +417,7 @@ async fn a_server_starts_without_its_store_and_says_so() {
 #[tokio::test]
 async fn rule_files_are_followed() {
     let documents = tempfile::tempdir().unwrap();
-    let running =
-        Running::start(Config { documents: Some(documents.path().to_owned()), ..config() }).await;
+    let running = Running::start(Config { documents: Some(documents.path().to_owned()), ..config() }).await;
     let verdict = async || {
         let teapot = v1::CheckRequest { detail: v1::DetailLevel::Full.into(), ..failed("jira_search", 418) };
         running.health().await.check(teapot).await.unwrap().into_inner().verdict.unwrap()
@@ -422,8 +427,7 @@ async fn rule_files_are_followed() {
     std::fs::create_dir_all(&folder).unwrap();
     let rule = "patterns:\n  - id: teapot\n    match: {httpStatus: 418}\n    signature: teapot\n    classification: USER_INPUT\n";
     std::fs::write(folder.join("error-patterns.yaml"), rule).unwrap();
-    let in_force =
-        eventually(Duration::from_secs(2), || async { verdict().await.rule_id == "teapot" }).await;
+    let in_force = eventually(Duration::from_secs(2), || async { verdict().await.rule_id == "teapot" }).await;
     assert!(in_force);
     let verdict = verdict().await;
     assert_eq!(verdict.classification(), v1::Classification::UserInput);

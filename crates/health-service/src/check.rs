@@ -5,7 +5,7 @@ use std::sync::Arc;
 use checker::Decision;
 use health_model::vocabulary::{DiagnosisState, EffectiveStatus, Scope};
 use health_model::{
-    Caller, Cascade, ContainerKey, EffectKind, Failure, Instant, State, Tool, Verdict, View as CallerView,
+    Caller, Cascade, ContainerKey, Failure, Instant, State, Tool, Verdict, View as CallerView,
 };
 use ports::{Enqueue, EnqueueOutcome, Revision, Signal, Trigger};
 use uuid::Uuid;
@@ -208,12 +208,6 @@ impl Service {
         now: Instant,
     ) -> CheckAnswer {
         let until = decision.verdict.cooldown.as_ref().map_or(now, |it| it.until);
-        let opened = decision.effects.iter().find_map(|it| match &it.kind {
-            EffectKind::OpenCooldown { signature, user_id, .. } => {
-                Some(Window { key: &it.key, signature, user_id: user_id.as_deref(), opened_at: now })
-            }
-            _ => None,
-        });
         let met = decision.hit.as_ref().map(|it| Window {
             key: &it.key,
             signature: &it.signature,
@@ -221,7 +215,7 @@ impl Service {
             opened_at: it.opened_at,
         });
         let counts = self.settings.mode == Mode::Active;
-        let hits = met.or(opened).filter(|_| counts).map_or(0, |it| self.hits.add(it, until, now));
+        let hits = met.filter(|_| counts).map_or(0, |it| self.hits.add(it, until, now));
         let changed = before != health;
         CheckAnswer {
             job_id: decision.job.is_some().then(Uuid::nil),

@@ -36,15 +36,20 @@ use ports::{Clock, Ids, Revision, Store, StoreError, StoreInfo};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::check::CheckAnswer;
 use crate::hits::Hits;
 use crate::reports::Reports;
-use crate::success::RecordSuccessAnswer;
 use crate::view::{Containers, View};
 use crate::writer::{Writer, WriterStats};
+pub use admin::{AdminChange, DocumentView, DocumentViews, document_key};
+pub use check::{CheckAnswer, CheckRequest, Durability, HealthSummary};
 pub use error::Error;
+pub use event::{Event, EventOutcome, EventResult, RecordEventAnswer, RecordEventRequest};
+pub use explain::{ExplainAnswer, ExplainRequest};
+pub use lookup::{LookupAnswer, LookupRequest, ToolHealth, Visibility};
 pub use rules::Rules;
-pub use settings::Settings;
+pub use settings::{Mode, Placement, Settings, Surface};
+pub use success::{RecordSuccessAnswer, RecordSuccessRequest, Success, SuccessOutcome, SuccessResult};
+pub use watch::{WatchEvent, WatchMessage, WatchRequest};
 
 /// Something that an answer has to say besides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

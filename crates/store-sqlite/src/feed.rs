@@ -74,7 +74,7 @@ pub(crate) async fn changes(
         let (version, revision) = (unsigned(row.try_get(4)?), unsigned(row.try_get(5)?));
         changes.push((revision, Change { key, document: None, version }));
     }
-    changes.sort_by(|(a, _), (b, _)| a.cmp(b));
+    changes.sort_by_key(|(revision, _)| *revision);
     let changes = changes.into_iter().map(|(_, change)| change).collect();
     let more = end < head.position;
     Ok(Changes { changes, next: Revision { epoch: head.epoch, position: end }, more })

@@ -15,7 +15,7 @@ use crate::rows::{self, micros, scope_code, signed, unsigned};
 use crate::sql;
 
 /// Why a job ends that nobody can read.
-const UNREADABLE: &str = "the row of this job cannot be read";
+pub(crate) const UNREADABLE: &str = "the row of this job cannot be read";
 
 /// Merges into the open job of the same key, or creates one.
 pub(crate) async fn enqueue(tx: &mut SqliteConnection, enqueue: &Enqueue) -> Result<EnqueueOutcome, Failure> {

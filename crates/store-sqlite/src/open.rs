@@ -10,7 +10,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use crate::SqliteOptions;
 use crate::commit::BEGIN;
 use crate::failure::{Failure, Place, absolute, unavailable};
-use crate::schema;
+use crate::{schema, sql};
 
 /// The size of a page of a new file, SQLite's default.
 const PAGE_SIZE: u64 = 4_096;
@@ -70,13 +70,14 @@ pub(crate) async fn open(path: &Path, options: &SqliteOptions) -> Result<Connect
     Ok(Connections { place, writer, readers, reading })
 }
 
-/// Connects the writer and brings the schema up to date. To begin a write, and not only to read, is what tells a file that cannot
-/// be written now rather than at the first report.
+/// Connects the writer and brings the schema up to date. Ends with a write, of nothing: a file that may not be written is told
+/// now, and not at the first report.
 async fn connect(place: &Place, options: SqliteConnectOptions) -> Result<SqlitePool, Failure> {
     let writer = pool(1).connect_with(options).await?;
     let migrated = async {
         let mut tx = writer.begin_with(BEGIN).await?;
         schema::migrate(&mut tx, place).await?;
+        sqlx::query(sql::WRITE_NOTHING).execute(&mut *tx).await?;
         tx.commit().await?;
         Ok(())
     };

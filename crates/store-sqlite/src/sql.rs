@@ -99,6 +99,7 @@ macro_rules! old_sessions {
 
 statements! {
     // Identity, and the place in the feed.
+    WRITE_NOTHING = "update agrajag_schema set version = version where id = 0";
     LOAD_META = "select epoch, position, floor from meta";
     LOAD_SCHEMA = "select version, min_reader from agrajag_schema";
     ADVANCE = "update meta set position = position + 1 returning epoch, position";

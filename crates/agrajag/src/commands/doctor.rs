@@ -146,7 +146,10 @@ async fn rules(config: &Config, context: &Context) -> Check {
 }
 
 /// How many rules ship, and what is wrong in the layers of the documents directory.
-async fn rule_findings(config: &Config, context: &Context) -> Result<(usize, Vec<v1::RuleDiagnostic>), Error> {
+async fn rule_findings(
+    config: &Config,
+    context: &Context,
+) -> Result<(usize, Vec<v1::RuleDiagnostic>), Error> {
     let local = Local::start(Config { store: Some(StoreUrl::Memory), ..config.clone() }).await?;
     let findings = ask_for_rules(&local, config.documents.as_deref(), context).await;
     local.stop().await?;
@@ -199,7 +202,9 @@ async fn address(listen: SocketAddr, context: &Context) -> Check {
         Err(error) => Err(error),
     };
     match info {
-        Ok(info) => ok("address", format!("`{listen}` is held by an Agrajag server, version {}", info.version)),
+        Ok(info) => {
+            ok("address", format!("`{listen}` is held by an Agrajag server, version {}", info.version))
+        }
         Err(_) => fail(
             "address",
             format!("`{listen}` is held by another program"),
@@ -231,7 +236,10 @@ async fn store(config: &Config, info: Option<&v1::GetInfoResponse>, context: &Co
     match try_store(config, url.clone(), context).await {
         Ok(info) => {
             let epoch = info.store_epoch;
-            ok("store", format!("`{url}` is a {} store of epoch {epoch}, opened and written", info.store_kind))
+            ok(
+                "store",
+                format!("`{url}` is a {} store of epoch {epoch}, opened and written", info.store_kind),
+            )
         }
         Err(error) => fail(
             "store",
@@ -271,10 +279,16 @@ fn new_file(path: &Path) -> Check {
         .unwrap_or(Path::new("."))
         .to_owned();
     match tempfile::tempfile_in(&folder) {
-        Ok(_) => ok("store", format!("`sqlite:{}` does not exist yet; `agrajag serve` makes it", path.display())),
+        Ok(_) => {
+            ok("store", format!("`sqlite:{}` does not exist yet; `agrajag serve` makes it", path.display()))
+        }
         Err(error) => fail(
             "store",
-            format!("`sqlite:{}` cannot be made: `{}` cannot be written: {error}", path.display(), folder.display()),
+            format!(
+                "`sqlite:{}` cannot be made: `{}` cannot be written: {error}",
+                path.display(),
+                folder.display()
+            ),
             "choose a file in a folder that may be written, with `--store sqlite:PATH`",
         ),
     }
@@ -322,7 +336,11 @@ fn answering(server: &str, info: Option<Result<v1::GetInfoResponse, Error>>) -> 
     };
     let detail = format!("`{server}` runs version {}", info.version);
     if info.version != env!("CARGO_PKG_VERSION") {
-        return warn("server", detail, format!("use the program of the same version ({} here)", env!("CARGO_PKG_VERSION")));
+        return warn(
+            "server",
+            detail,
+            format!("use the program of the same version ({} here)", env!("CARGO_PKG_VERSION")),
+        );
     }
     if info.n_rule_errors > 0 {
         let errors = show::plural(info.n_rule_errors.into(), "error");
@@ -333,7 +351,11 @@ fn answering(server: &str, info: Option<Result<v1::GetInfoResponse, Error>>) -> 
         );
     }
     if info.mode() == v1::ServerMode::Observe {
-        return warn("server", format!("{detail} and only observes"), "start it without `--mode observe` to write");
+        return warn(
+            "server",
+            format!("{detail} and only observes"),
+            "start it without `--mode observe` to write",
+        );
     }
     ok("server", detail)
 }

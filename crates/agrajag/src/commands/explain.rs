@@ -147,6 +147,7 @@ mod tests {
     fn rule(
         position: u32,
         id: &str,
+        n_held: u32,
         matched: Vec<v1::Evidence>,
         miss: Option<v1::Evidence>,
     ) -> v1::RuleExplanation {
@@ -176,7 +177,11 @@ mod tests {
                 ..Default::default()
             }),
             rules: vec![
-                rule(1, "http-401-expired-token", 1, Vec::new(),
+                rule(
+                    1,
+                    "http-401-expired-token",
+                    1,
+                    Vec::new(),
                     Some(evidence("bodyContains", "expired_token", "")),
                 ),
                 generic,

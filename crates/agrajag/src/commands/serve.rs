@@ -82,7 +82,10 @@ pub(crate) async fn run(args: Args, context: &mut Context) -> Result<Exit, Error
         return Ok(Exit::Ok);
     }
     let guard = telemetry::init(&loaded.config.telemetry).map_err(|error| {
-        Error::input(with_causes(&error), "correct the setting; `agrajag serve --print-config` shows all of them")
+        Error::input(
+            with_causes(&error),
+            "correct the setting; `agrajag serve --print-config` shows all of them",
+        )
     })?;
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
@@ -138,7 +141,8 @@ fn print_config(out: &mut Out, loaded: &Loaded) -> io::Result<()> {
             let mut settings = serde_json::to_value(&loaded.config)?;
             // The serialised form of the store holds its password.
             settings["store"] = json!(loaded.config.store.as_ref().map(ToString::to_string));
-            let object = json!({ "settings": settings, "origins": loaded.origins, "warnings": loaded.warnings });
+            let object =
+                json!({ "settings": settings, "origins": loaded.origins, "warnings": loaded.warnings });
             out.line(&object.to_string())?;
         }
     }
@@ -173,12 +177,16 @@ impl SettingArgs {
 /// Puts the settings together.
 fn load(sources: &Sources) -> Result<Loaded, Error> {
     sources.load().map_err(|error| {
-        Error::input(with_causes(&error), "correct the setting; `agrajag serve --print-config` shows all of them")
+        Error::input(
+            with_causes(&error),
+            "correct the setting; `agrajag serve --print-config` shows all of them",
+        )
     })
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {
-    let (path, value) = text.split_once('=').ok_or("expected PATH=VALUE, for example `limits.max_tools=200`")?;
+    let (path, value) =
+        text.split_once('=').ok_or("expected PATH=VALUE, for example `limits.max_tools=200`")?;
     Ok((path.trim().to_owned(), value.to_owned()))
 }
 
@@ -208,9 +216,28 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let path = dir.path().to_str().expect("UTF-8");
         let config = loaded(&[
-            "--listen", "0.0.0.0:0", "--store", "memory:", "--documents", path, "--insecure", "--mode", "observe",
-            "--require-store", "--packs", "none", "--metrics-listen", "127.0.0.1:0", "--log", "warn", "--log-format",
-            "json", "--otlp-endpoint", "http://127.0.0.1:4317", "--set", "limits.max_tools=7",
+            "--listen",
+            "0.0.0.0:0",
+            "--store",
+            "memory:",
+            "--documents",
+            path,
+            "--insecure",
+            "--mode",
+            "observe",
+            "--require-store",
+            "--packs",
+            "none",
+            "--metrics-listen",
+            "127.0.0.1:0",
+            "--log",
+            "warn",
+            "--log-format",
+            "json",
+            "--otlp-endpoint",
+            "http://127.0.0.1:4317",
+            "--set",
+            "limits.max_tools=7",
         ])
         .expect("usable")
         .config;

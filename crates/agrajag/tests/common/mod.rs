@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// The program.
-pub fn agrajag() -> Command {
+pub(crate) fn agrajag() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_agrajag"));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("AGRAJAG_")) {
         command.env_remove(name);
@@ -16,33 +16,33 @@ pub fn agrajag() -> Command {
 }
 
 /// Runs one command line to its end.
-pub fn run(line: &[&str]) -> Output {
+pub(crate) fn run(line: &[&str]) -> Output {
     agrajag().args(line).output().expect("the program starts")
 }
 
 /// The exit code.
-pub fn code(output: &Output) -> i32 {
+pub(crate) fn code(output: &Output) -> i32 {
     output.status.code().expect("it ends by itself")
 }
 
 /// Standard output.
-pub fn stdout(output: &Output) -> String {
+pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("text")
 }
 
 /// Standard error.
-pub fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("text")
 }
 
 /// Standard output as one JSON value.
-pub fn json(output: &Output) -> serde_json::Value {
+pub(crate) fn json(output: &Output) -> serde_json::Value {
     serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}{}", stdout(output), stderr(output)))
 }
 
 /// A file below `tests/fixtures`.
-pub fn fixture(name: &str) -> String {
+pub(crate) fn fixture(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
     path.to_str().expect("UTF-8").to_owned()
 }

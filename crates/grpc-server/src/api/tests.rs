@@ -1,6 +1,6 @@
 use chrono::TimeZone as _;
 use health_model::vocabulary::EffectiveStatus;
-use health_service::{ToolHealth, Visibility};
+use health_service::lookup::{ToolHealth, Visibility};
 use v1::watch_response::Event;
 
 use super::*;
@@ -52,7 +52,9 @@ fn a_large_snapshot_comes_in_parts_and_the_last_one_says_so() {
 #[test]
 fn changes_and_heartbeats_are_told_as_such() {
     let parts = watch_parts(message(WatchEvent::Change(vec![tool(1)]), Vec::new()), Warnings::default());
-    assert!(matches!(&parts[..], [v1::WatchResponse { event: Some(Event::Change(it)), .. }] if it.tools.len() == 1));
+    assert!(
+        matches!(&parts[..], [v1::WatchResponse { event: Some(Event::Change(it)), .. }] if it.tools.len() == 1)
+    );
     let parts = watch_parts(message(WatchEvent::Heartbeat, Vec::new()), Warnings::default());
     assert!(matches!(&parts[..], [v1::WatchResponse { event: Some(Event::Heartbeat(_)), .. }]));
 }

@@ -77,7 +77,10 @@ impl Sources {
         }
         for (path, value) in &self.flags {
             if !settings.values().any(|it| it == path) {
-                return Err(ConfigError::Unknown { field: path.clone(), origin: "the command line".to_owned() });
+                return Err(ConfigError::Unknown {
+                    field: path.clone(),
+                    origin: "the command line".to_owned(),
+                });
             }
             set(&mut tree, path, value, "the command line", &mut origins)?;
         }
@@ -110,7 +113,8 @@ impl Sources {
         };
         let text = std::fs::read_to_string(&path)
             .map_err(|source| ConfigError::File { path: path.clone(), source })?;
-        let wrong = |error: serde_yaml::Error| ConfigError::Text { path: path.clone(), message: error.to_string() };
+        let wrong =
+            |error: serde_yaml::Error| ConfigError::Text { path: path.clone(), message: error.to_string() };
         if text.lines().all(|it| it.trim().is_empty() || it.trim_start().starts_with('#')) {
             return Ok(Some((path, Value::Object(serde_json::Map::new()), Config::default())));
         }

@@ -27,7 +27,8 @@ fn the_defaults_are_loopback_and_every_range_holds() {
 
 #[test]
 fn flags_win_over_the_environment_and_that_over_the_file() {
-    let (_dir, mut sources) = with_file("listen: 127.0.0.1:1\nhistory: {limit: 30}\nlimits:\n  max_tools: 10\n");
+    let (_dir, mut sources) =
+        with_file("listen: 127.0.0.1:1\nhistory: {limit: 30}\nlimits:\n  max_tools: 10\n");
     let loaded = sources.load().unwrap();
     assert_eq!((loaded.config.listen.port(), loaded.config.history.limit), (1, 30));
     sources.env.insert("AGRAJAG_LISTEN".to_owned(), "127.0.0.1:2".to_owned());
@@ -46,7 +47,11 @@ fn flags_win_over_the_environment_and_that_over_the_file() {
 fn every_setting_has_a_variable_and_takes_the_value_that_is_printed() {
     let loaded = Sources::default().load().unwrap();
     let printed: serde_json::Value = serde_yaml::from_str(&loaded.print()).unwrap();
-    assert_eq!(printed, serde_json::to_value(Config::default()).unwrap(), "the print is a configuration file");
+    assert_eq!(
+        printed,
+        serde_json::to_value(Config::default()).unwrap(),
+        "the print is a configuration file"
+    );
     let (_dir, again) = with_file(&loaded.print());
     assert_eq!(again.load().unwrap().config, Config::default());
 }
@@ -99,7 +104,10 @@ fn errors_name_field_value_and_place() {
     assert!(error.contains("max_tools") && error.contains("line 2"), "{error}");
 
     let error = sources(&[], &[("AGRAJAG_LIMITS_MAX_TOOLS", "many")]).load().unwrap_err().to_string();
-    assert!(error.starts_with("`limits.max_tools` cannot be `many` (from environment variable AGRAJAG_LIM"), "{error}");
+    assert!(
+        error.starts_with("`limits.max_tools` cannot be `many` (from environment variable AGRAJAG_LIM"),
+        "{error}"
+    );
 
     let error = sources(&[("limits.max_toolz", "1")], &[]).load().unwrap_err().to_string();
     assert!(error.contains("no setting `limits.max_toolz`"), "{error}");
@@ -155,12 +163,19 @@ fn stores_are_read_and_their_passwords_never_shown() {
     }
     let mut loaded = Sources::default().load().unwrap();
     loaded.config.store = Some(url);
-    assert!(!loaded.print().contains("ret"), "the print masks the password");
+    assert!(!loaded.print().contains("c@ret") && loaded.print().contains("***"), "the print masks the password");
 }
 
 #[test]
 fn spans_are_read_as_people_write_them() {
-    for (text, millis) in [("0ms", 0), ("250ms", 250), ("30s", 30_000), ("5m", 300_000), ("1h", 3_600_000), ("7 d", 604_800_000)] {
+    for (text, millis) in [
+        ("0ms", 0),
+        ("250ms", 250),
+        ("30s", 30_000),
+        ("5m", 300_000),
+        ("1h", 3_600_000),
+        ("7 d", 604_800_000),
+    ] {
         let span: Span = text.parse().unwrap();
         assert_eq!(span.duration().as_millis(), millis, "{text}");
         assert_eq!(span.to_string().parse(), Ok(span), "{text}");

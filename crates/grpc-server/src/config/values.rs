@@ -37,8 +37,7 @@ pub enum StoreUrl {
 
 const MAX_MILLIS: u64 = 100 * 365 * 86_400_000;
 
-const UNITS: [(&str, u64); 5] =
-    [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
 impl Span {
     /// Milliseconds.
@@ -76,7 +75,9 @@ impl FromStr for Span {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no span of time; write a whole number and ms, s, m, h or d, such as `30s`");
+        let wrong = || {
+            format!("`{text}` is no span of time; write a whole number and ms, s, m, h or d, such as `30s`")
+        };
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (number, unit) = text.split_at(digits);
         let (_, factor) = UNITS.into_iter().find(|(it, _)| *it == unit.trim()).ok_or_else(wrong)?;

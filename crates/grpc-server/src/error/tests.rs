@@ -52,7 +52,8 @@ fn a_flood_of_violations_is_bounded() {
 #[test]
 fn causes_stay_inside() {
     let secret = || Some("password=hunter2".into());
-    let away = Error::from(StoreError::Unavailable { reason: "connection refused".to_owned(), source: secret() });
+    let away =
+        Error::from(StoreError::Unavailable { reason: "connection refused".to_owned(), source: secret() });
     assert_eq!(away.kind(), (ErrorReason::StoreUnavailable, Code::Unavailable));
     assert!(details(&away).retry_info().is_some(), "waiting helps");
     let other = Error::from(StoreError::Other { reason: "row 17 of alice".to_owned(), source: secret() });
@@ -66,7 +67,11 @@ fn causes_stay_inside() {
 #[test]
 fn store_errors_have_their_codes() {
     let cases = [
-        (StoreError::TooNew { min_reader: 9, supported: 1 }, ErrorReason::StoreTooNew, Code::FailedPrecondition),
+        (
+            StoreError::TooNew { min_reader: 9, supported: 1 },
+            ErrorReason::StoreTooNew,
+            Code::FailedPrecondition,
+        ),
         (
             StoreError::Corrupt { table: "documents", key: "k".to_owned(), source: None },
             ErrorReason::StoreCorrupt,

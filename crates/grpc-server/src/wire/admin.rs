@@ -108,7 +108,8 @@ pub(crate) fn set_cooldown(it: v1::SetCooldownRequest) -> Result<Change, Error> 
     let duration = it.duration.and_then(|it| {
         let delta = time::delta(&it).filter(|it| *it > chrono::TimeDelta::zero());
         if delta.is_none() {
-            violations.push("duration", "is not more than zero; give a length, or leave it out for the default");
+            violations
+                .push("duration", "is not more than zero; give a length, or leave it out for the default");
         }
         delta
     });
@@ -149,7 +150,9 @@ pub(crate) fn delete_documents(it: v1::DeleteDocumentsRequest) -> Result<(Delete
             violations.push("target", "is missing; give `key`, `user_id`, `session_id` or `whole_tenant`");
             None
         }
-        Some(Target::Key(key)) => document_key(&tenant_id, Some(key), &mut violations).map(DeleteSelector::One),
+        Some(Target::Key(key)) => {
+            document_key(&tenant_id, Some(key), &mut violations).map(DeleteSelector::One)
+        }
         Some(Target::UserId(user_id)) => {
             violations.required("tenant_id", &tenant_id, MAX_ID);
             violations.required("user_id", &user_id, MAX_ID);

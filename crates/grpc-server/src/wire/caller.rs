@@ -96,14 +96,16 @@ pub(crate) fn document_key(
     };
     violations.required("key.tool_name", &wire.tool_name, MAX_ID);
     let Some(scope) = words::scope(wire.scope) else {
-        violations.push("key.scope", format!("is {}; give SESSION, USER, PROJECT, TENANT or GLOBAL", wire.scope));
+        violations
+            .push("key.scope", format!("is {}; give SESSION, USER, PROJECT, TENANT or GLOBAL", wire.scope));
         violations.required("tenant_id", tenant_id, MAX_ID);
         return None;
     };
     if scope == Scope::Global {
         violations.required("key.provider", &wire.provider, MAX_ID);
         if !wire.scope_id.is_empty() {
-            violations.push("key.scope_id", "must be empty at scope GLOBAL; name the provider in `key.provider`");
+            violations
+                .push("key.scope_id", "must be empty at scope GLOBAL; name the provider in `key.provider`");
         }
         return Some(health_model::ContainerKey::global(&wire.provider).document(&wire.tool_name));
     }
@@ -114,7 +116,8 @@ pub(crate) fn document_key(
     let scope_id = match scope {
         Scope::Tenant if wire.scope_id.is_empty() => tenant_id.to_owned(),
         Scope::Tenant if wire.scope_id != tenant_id => {
-            let message = format!("is `{}`; at scope TENANT leave it empty or repeat `tenant_id`", wire.scope_id);
+            let message =
+                format!("is `{}`; at scope TENANT leave it empty or repeat `tenant_id`", wire.scope_id);
             violations.push("key.scope_id", message);
             wire.scope_id
         }

@@ -49,9 +49,8 @@ const GRPC_STATUSES: [&str; 17] = [
 pub(crate) fn failure(wire: Option<v1::Failure>, now: Instant, warnings: &mut Warnings) -> Failure {
     let Some(wire) = wire else { return Failure::default() };
     let headers = headers(wire.headers, warnings);
-    let content_type = given(short(wire.content_type, "content_type", MAX_NAME, warnings)).or_else(|| {
-        headers.iter().find(|(name, _)| name == "content-type").map(|(_, value)| value.clone())
-    });
+    let content_type = given(short(wire.content_type, "content_type", MAX_NAME, warnings))
+        .or_else(|| headers.iter().find(|(name, _)| name == "content-type").map(|(_, value)| value.clone()));
     Failure {
         dispatch_code: word(wire.dispatch_code, words::dispatch_code, "dispatch_code", warnings),
         http_status: in_range(wire.http_status, 100..=999, "http_status", warnings)
@@ -104,7 +103,11 @@ pub(crate) fn elapsed(wire: &prost_types::Duration, field: &str, warnings: &mut 
     let taken = said.unwrap_or(if wire.seconds > 0 { MAX_AGE } else { TimeDelta::zero() });
     let clamped = taken.clamp(TimeDelta::zero(), MAX_AGE);
     if said != Some(clamped) {
-        warnings.push(WarningCode::Clamped, field, "is outside 0 to 24 hours and was moved to the nearer end");
+        warnings.push(
+            WarningCode::Clamped,
+            field,
+            "is outside 0 to 24 hours and was moved to the nearer end",
+        );
     }
     clamped
 }
@@ -122,7 +125,11 @@ pub(crate) fn occurred_at(
         return now;
     };
     if at > now {
-        warnings.push(WarningCode::Clamped, field, "is later than the server's clock; the time of arrival counts");
+        warnings.push(
+            WarningCode::Clamped,
+            field,
+            "is later than the server's clock; the time of arrival counts",
+        );
         return now;
     }
     if at < earliest {
@@ -221,7 +228,11 @@ fn sql_state(text: String, warnings: &mut Warnings) -> Option<String> {
     if text.len() == 5 && text.bytes().all(|it| it.is_ascii_alphanumeric()) {
         return Some(text.to_ascii_uppercase());
     }
-    warnings.push(WarningCode::Dropped, "failure.sql_state", "is not five letters and digits; it was left out");
+    warnings.push(
+        WarningCode::Dropped,
+        "failure.sql_state",
+        "is not five letters and digits; it was left out",
+    );
     None
 }
 

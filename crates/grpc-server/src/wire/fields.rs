@@ -30,6 +30,7 @@ impl Violations {
         self.0.push(Violation { field: field.into(), message: message.into() });
     }
 
+    #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

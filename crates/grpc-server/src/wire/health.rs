@@ -2,7 +2,8 @@
 
 use agrajag_proto::v1;
 use health_model::{Document, Hold, Instant, Policy, cascade};
-use health_service::{Durability, Visibility};
+use health_service::check::Durability;
+use health_service::lookup::{ToolHealth, Visibility};
 use ports::{Counter, Versioned};
 
 use super::caller::wire_key;
@@ -17,7 +18,7 @@ pub(crate) const fn durability(it: Durability) -> v1::Durability {
 }
 
 /// One tool of a lookup or watch.
-pub(crate) fn tool_health(it: health_service::ToolHealth) -> v1::ToolHealth {
+pub(crate) fn tool_health(it: ToolHealth) -> v1::ToolHealth {
     v1::ToolHealth {
         tool_name: it.tool_name,
         state: words::wire_state(it.state).into(),

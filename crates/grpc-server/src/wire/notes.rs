@@ -13,9 +13,11 @@ pub(crate) fn push(notes: &[Note], warnings: &mut Warnings) {
                 "",
                 "the store does not answer: this rests on what the server knows by heart, and nothing was stored",
             ),
-            Note::Overloaded => {
-                (WarningCode::NotStored, "", "nothing was stored: too many writes are waiting; report it again later")
-            }
+            Note::Overloaded => (
+                WarningCode::NotStored,
+                "",
+                "nothing was stored: too many writes are waiting; report it again later",
+            ),
             Note::NotStored => (
                 WarningCode::NotStored,
                 "caller",
@@ -25,15 +27,19 @@ pub(crate) fn push(notes: &[Note], warnings: &mut Warnings) {
             Note::ObserveMode => {
                 (WarningCode::ObserveMode, "", "nothing was stored: the server runs in mode `observe`")
             }
-            Note::RepeatedReport => {
-                (WarningCode::RepeatedReport, "report_id", "this report was counted before; this is the answer given then")
-            }
+            Note::RepeatedReport => (
+                WarningCode::RepeatedReport,
+                "report_id",
+                "this report was counted before; this is the answer given then",
+            ),
             Note::ShownUnreadable => {
                 (WarningCode::Dropped, "shown", "was not made by this service and counts as empty")
             }
-            Note::HeartbeatClamped => {
-                (WarningCode::Clamped, "heartbeat_interval", "is outside 1 s to 5 min and was moved to the nearer end")
-            }
+            Note::HeartbeatClamped => (
+                WarningCode::Clamped,
+                "heartbeat_interval",
+                "is outside 1 s to 5 min and was moved to the nearer end",
+            ),
         };
         warnings.push(code, field, message);
     }

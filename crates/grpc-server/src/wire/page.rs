@@ -45,12 +45,16 @@ pub(crate) fn read<K: DeserializeOwned>(filters: u64, token: &str) -> Result<Opt
         return Ok(None);
     }
     let wrong = || {
-        Error::field("page_token", "was not made by this service for these filters; begin again with an empty one")
+        Error::field(
+            "page_token",
+            "was not made by this service for these filters; begin again with an empty one",
+        )
     };
     let digits: Option<Vec<u8>> =
         token.chars().map(|it| it.to_digit(16).and_then(|it| u8::try_from(it).ok())).collect();
     let digits = digits.filter(|it| it.len() % 2 == 0).ok_or_else(wrong)?;
-    let json: Vec<u8> = digits.chunks_exact(2).map(|it| it.iter().fold(0, |high, low| high << 4 | low)).collect();
+    let json: Vec<u8> =
+        digits.chunks_exact(2).map(|it| it.iter().fold(0, |high, low| high << 4 | low)).collect();
     let token: Token<K> = serde_json::from_slice(&json).map_err(|_| wrong())?;
     if token.filters == filters { Ok(Some(token.after)) } else { Err(wrong()) }
 }
@@ -65,7 +69,9 @@ mod tests {
         let token = write(these, "é/jira".to_owned()).unwrap();
         assert_eq!(read::<String>(these, &token).unwrap().as_deref(), Some("é/jira"));
         assert_eq!(read::<String>(these, "").unwrap(), None);
-        for (filters, token) in [(others, token.as_str()), (these, "zz"), (these, "abc"), (these, "00"), (these, "é")] {
+        for (filters, token) in
+            [(others, token.as_str()), (these, "zz"), (these, "abc"), (these, "00"), (these, "é")]
+        {
             let error = read::<String>(filters, token).unwrap_err();
             assert_eq!(error.violations()[0].field, "page_token", "{token}");
         }

@@ -4,6 +4,7 @@ use agrajag_proto::v1::{self, ErrorReason, WarningCode};
 use health_model::{Instant, Scope, Tool};
 use health_service::explain::ExplainRequest;
 use health_service::settings::{Placement, Surface};
+use health_service::{check, event, lookup, success, watch};
 use ports::Revision;
 
 use super::caller::{caller, known, tool};
@@ -20,7 +21,7 @@ pub(crate) fn check(
     wire: v1::CheckRequest,
     now: Instant,
     warnings: &mut Warnings,
-) -> Result<(health_service::CheckRequest, bool), Error> {
+) -> Result<(check::CheckRequest, bool), Error> {
     let mut violations = Violations::default();
     violations.optional("report_id", &wire.report_id, MAX_REPORT_ID);
     let caller = caller(wire.caller, &mut violations);
@@ -32,7 +33,7 @@ pub(crate) fn check(
         || "detail".to_owned(),
         warnings,
     ) == Some(v1::DetailLevel::Full);
-    let request = health_service::CheckRequest {
+    let request = check::CheckRequest {
         caller,
         tool,
         failure: failure(wire.failure, now, warnings),
@@ -64,7 +65,7 @@ pub(crate) fn record_success(
     wire: v1::RecordSuccessRequest,
     max_items: usize,
     warnings: &mut Warnings,
-) -> Result<(health_service::RecordSuccessRequest, Vec<Result<usize, Violation>>), Error> {
+) -> Result<(success::RecordSuccessRequest, Vec<Result<usize, Violation>>), Error> {
     let mut violations = Violations::default();
     violations.optional("report_id", &wire.report_id, MAX_REPORT_ID);
     let caller = caller(wire.caller, &mut violations);
@@ -76,7 +77,7 @@ pub(crate) fn record_success(
         let tool = tool(it.tool, &|| format!("{}.tool", path()), &mut violations, warnings);
         match violations.first() {
             Some(it) => Err(it),
-            None => Ok(health_service::Success {
+            None => Ok(success::Success {
                 tool,
                 ok: it.ok,
                 // What no status can be proves nothing, unless it is beyond every success.
@@ -88,8 +89,7 @@ pub(crate) fn record_success(
             }),
         }
     });
-    let request =
-        health_service::RecordSuccessRequest { caller, successes, report_id: given(wire.report_id) };
+    let request = success::RecordSuccessRequest { caller, successes, report_id: given(wire.report_id) };
     Ok((request, places))
 }
 
@@ -99,14 +99,15 @@ pub(crate) fn record_event(
     max_items: usize,
     now: Instant,
     warnings: &mut Warnings,
-) -> Result<(health_service::RecordEventRequest, Vec<Result<usize, Violation>>), Error> {
-    use health_service::Event;
+) -> Result<(event::RecordEventRequest, Vec<Result<usize, Violation>>), Error> {
+    use health_service::event::Event;
     let mut violations = Violations::default();
     let caller = caller(wire.caller, &mut violations);
     count("tools", wire.tools.len(), max_items, true, &mut violations)?;
     let scope = words::scope(wire.scope);
     if wire.scope != 0 && !matches!(scope, Some(Scope::Session | Scope::Project | Scope::Tenant)) {
-        violations.push("scope", format!("is {}; give SESSION, PROJECT or TENANT, or leave it out", wire.scope));
+        violations
+            .push("scope", format!("is {}; give SESSION, PROJECT or TENANT, or leave it out", wire.scope));
     }
     violations.optional("scope_id", &wire.scope_id, MAX_ID);
     violations.optional("connection_id", &wire.connection_id, MAX_ID);
@@ -122,17 +123,15 @@ pub(crate) fn record_event(
         Ok(v1::ToolEvent::ConnectionClosed) => Event::ConnectionClosed,
         Ok(v1::ToolEvent::SubprocessKilled) => Event::SubprocessKilled,
         Ok(v1::ToolEvent::Unspecified) | Err(_) => {
-            let message = format!(
-                "is {}; give CONNECTION_OPENED, CONNECTION_CLOSED or SUBPROCESS_KILLED",
-                wire.event
-            );
+            let message =
+                format!("is {}; give CONNECTION_OPENED, CONNECTION_CLOSED or SUBPROCESS_KILLED", wire.event);
             violations.push("event", message);
             Event::ConnectionOpened
         }
     };
     violations.finish()?;
     let (tools, places) = items(wire.tools, |at, it| one_tool(it, at, warnings));
-    let request = health_service::RecordEventRequest {
+    let request = event::RecordEventRequest {
         caller,
         scope,
         scope_id: given(wire.scope_id),
@@ -151,7 +150,7 @@ pub(crate) fn lookup(
     wire: v1::LookupRequest,
     max_items: usize,
     warnings: &mut Warnings,
-) -> Result<health_service::LookupRequest, Error> {
+) -> Result<lookup::LookupRequest, Error> {
     let mut violations = Violations::default();
     let caller = caller(wire.caller, &mut violations);
     count("tools", wire.tools.len(), max_items, false, &mut violations)?;
@@ -163,7 +162,7 @@ pub(crate) fn lookup(
         || "consistency".to_owned(),
         warnings,
     );
-    Ok(health_service::LookupRequest {
+    Ok(lookup::LookupRequest {
         caller,
         tools,
         shown: wire.shown,
@@ -179,7 +178,7 @@ pub(crate) fn watch(
     wire: v1::WatchRequest,
     max_items: usize,
     warnings: &mut Warnings,
-) -> Result<health_service::WatchRequest, Error> {
+) -> Result<watch::WatchRequest, Error> {
     let mut violations = Violations::default();
     let caller = caller(wire.caller, &mut violations);
     count("tools", wire.tools.len(), max_items, false, &mut violations)?;
@@ -196,7 +195,7 @@ pub(crate) fn watch(
         // Negative and malformed spans are clamped by the service, as everything out of its bounds.
         std::time::Duration::try_from(it).unwrap_or_default()
     });
-    Ok(health_service::WatchRequest {
+    Ok(watch::WatchRequest {
         caller,
         tools,
         from,

@@ -131,9 +131,13 @@ mod tests {
 
     #[test]
     fn durations_are_written_as_they_are_read() {
-        for (millis, text) in
-            [(0, "PT0S"), (500, "PT0.500S"), (300_000, "PT5M"), (86_400_000, "PT24H"), (3_661_000, "PT1H1M1S")]
-        {
+        for (millis, text) in [
+            (0, "PT0S"),
+            (500, "PT0.500S"),
+            (300_000, "PT5M"),
+            (86_400_000, "PT24H"),
+            (3_661_000, "PT1H1M1S"),
+        ] {
             assert_eq!(duration(TimeDelta::milliseconds(millis)), text);
         }
     }

@@ -253,7 +253,9 @@ fn planned(it: &Effect) -> v1::PlannedWrite {
         EffectKind::Mark(mark) => {
             format!("status {} ({}){}", mark.status, mark.classification, until(mark.expected_recovery_at))
         }
-        EffectKind::OpenCooldown { signature, user_id, .. } => format!("cooldown of `{signature}`{}", of(user_id)),
+        EffectKind::OpenCooldown { signature, user_id, .. } => {
+            format!("cooldown of `{signature}`{}", of(user_id))
+        }
         EffectKind::ClearCooldown { signature, user_id } | EffectKind::EndCooldown { signature, user_id } => {
             format!("end of the cooldown of `{signature}`{}", of(user_id))
         }
@@ -298,7 +300,7 @@ fn rule(at: usize, entry: &Entry, found: &[Diagnostic]) -> v1::Rule {
 fn explanation((at, it): (usize, &RuleExplanation)) -> v1::RuleExplanation {
     let (matched_fields, first_mismatch, n_matched) = match &it.outcome {
         Outcome::Matched { evidence } => {
-            let fields: Vec<_> = evidence.iter().map(|it| verdict::evidence(it)).collect();
+            let fields: Vec<_> = evidence.iter().map(verdict::evidence).collect();
             let n = fields.len();
             (fields, None, n)
         }

@@ -42,7 +42,9 @@ mod tests {
 
     #[test]
     fn impossible_times_are_none() {
-        for (seconds, nanos) in [(i64::MAX, 0), (i64::MIN, 0), (0, -1), (0, 1_000_000_000), (253_402_300_800, 0)] {
+        for (seconds, nanos) in
+            [(i64::MAX, 0), (i64::MIN, 0), (0, -1), (0, 1_000_000_000), (253_402_300_800, 0)]
+        {
             assert_eq!(instant(&Timestamp { seconds, nanos }), None, "{seconds} {nanos}");
         }
         assert_eq!(timestamp(Instant::MAX_UTC).seconds, 253_402_300_799);
@@ -51,7 +53,10 @@ mod tests {
     #[test]
     fn spans_are_exact_or_none() {
         assert_eq!(delta(&Duration { seconds: 1, nanos: 500_000_000 }), Some(TimeDelta::milliseconds(1_500)));
-        assert_eq!(delta(&Duration { seconds: -1, nanos: -500_000_000 }), Some(TimeDelta::milliseconds(-1_500)));
+        assert_eq!(
+            delta(&Duration { seconds: -1, nanos: -500_000_000 }),
+            Some(TimeDelta::milliseconds(-1_500))
+        );
         assert_eq!(delta(&Duration { seconds: i64::MAX, nanos: 0 }), None);
         assert_eq!(delta(&Duration { seconds: 0, nanos: i32::MIN }), None);
     }

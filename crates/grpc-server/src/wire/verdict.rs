@@ -2,13 +2,11 @@
 
 use agrajag_proto::v1;
 use health_model::Verdict;
-use health_service::{CheckAnswer, HealthSummary};
+use health_model::verdict::Evidence;
+use health_service::check::{CheckAnswer, HealthSummary};
 
 use super::time::timestamp;
 use super::words;
-
-/// Bytes of a value in the evidence.
-const MAX_SEEN: usize = 200;
 
 /// The verdict of a Check. With `full` the evidence too: without it the answer fits one packet (DESIGN §8).
 pub(crate) fn checked(answer: &CheckAnswer, full: bool) -> v1::Verdict {
@@ -52,7 +50,7 @@ pub(crate) fn verdict(it: &Verdict, full: bool) -> v1::Verdict {
         job_id: String::new(),
         health: None,
         durability: v1::Durability::None.into(),
-        evidence: if full { it.evidence.iter().map(|it| evidence(it)).collect() } else { Vec::new() },
+        evidence: if full { it.evidence.iter().map(evidence).collect() } else { Vec::new() },
     }
 }
 
@@ -66,10 +64,6 @@ pub(crate) fn summary(it: &HealthSummary) -> v1::HealthSummary {
     }
 }
 
-/// The model says `field = value`.
-pub(super) fn evidence(text: &str) -> v1::Evidence {
-    let (field, seen) = text.split_once(" = ").unwrap_or((text, ""));
-    let mut seen = seen.to_owned();
-    super::failure::cut(&mut seen, MAX_SEEN);
-    v1::Evidence { field: field.to_owned(), expected: String::new(), seen }
+pub(super) fn evidence(it: &Evidence) -> v1::Evidence {
+    v1::Evidence { field: it.field.clone(), expected: it.expected.clone(), seen: it.seen.clone() }
 }

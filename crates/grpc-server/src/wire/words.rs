@@ -3,23 +3,40 @@
 use agrajag_proto::v1;
 use health_model::vocabulary as model;
 
-/// `wire_to_model` answers `None` for UNSPECIFIED and for what this server does not know.
+/// The direction that only tests need is compiled for them alone: `in` is read from requests, `out` is written to answers.
+/// The functions that read answer `None` for UNSPECIFIED and for what this server does not know.
 macro_rules! words {
-    ($($to_model:ident, $to_wire:ident: $wire:ident <=> $model:ty { $($name:ident = $variant:ident),+ $(,)? })+) => {
-        $(
-            pub(crate) fn $to_model(word: i32) -> Option<$model> {
-                match v1::$wire::try_from(word) {
-                    $(Ok(v1::$wire::$name) => Some(<$model>::$variant),)+
-                    _ => None,
-                }
+    (@read $(#[$meta:meta])? $to_model:ident $wire:ident $model:ty { $($name:ident $variant:ident)+ }) => {
+        $(#[$meta])?
+        pub(crate) fn $to_model(word: i32) -> Option<$model> {
+            match v1::$wire::try_from(word) {
+                $(Ok(v1::$wire::$name) => Some(<$model>::$variant),)+
+                _ => None,
             }
-
-            pub(crate) const fn $to_wire(word: $model) -> v1::$wire {
-                match word {
-                    $(<$model>::$variant => v1::$wire::$name,)+
-                }
+        }
+    };
+    (@write $(#[$meta:meta])? $to_wire:ident $wire:ident $model:ty { $($name:ident $variant:ident)+ }) => {
+        $(#[$meta])?
+        pub(crate) const fn $to_wire(word: $model) -> v1::$wire {
+            match word {
+                $(<$model>::$variant => v1::$wire::$name,)+
             }
-        )+
+        }
+    };
+    (@one both $to_model:ident $to_wire:ident $($rest:tt)+) => {
+        words!(@read $to_model $($rest)+);
+        words!(@write $to_wire $($rest)+);
+    };
+    (@one in $to_model:ident $to_wire:ident $($rest:tt)+) => {
+        words!(@read $to_model $($rest)+);
+        words!(@write #[cfg(test)] $to_wire $($rest)+);
+    };
+    (@one out $to_model:ident $to_wire:ident $($rest:tt)+) => {
+        words!(@read #[cfg(test)] $to_model $($rest)+);
+        words!(@write $to_wire $($rest)+);
+    };
+    ($($way:tt $to_model:ident, $to_wire:ident: $wire:ident <=> $model:ty { $($name:ident = $variant:ident),+ $(,)? })+) => {
+        $(words!(@one $way $to_model $to_wire $wire $model { $($name $variant)+ });)+
 
         #[cfg(test)]
         mod tests {
@@ -32,8 +49,8 @@ macro_rules! words {
                         assert_eq!($to_model($to_wire(word) as i32), Some(word), stringify!($wire));
                     }
                     let known = (0..64).filter(|it| v1::$wire::try_from(*it).is_ok()).count();
-                    let extra = extra(stringify!($wire));
-                    assert_eq!(known, <$model>::ALL.len() + 1 + extra, "{} has words without a model", stringify!($wire));
+                    let of_the_wire = extra(stringify!($wire));
+                    assert_eq!(known, <$model>::ALL.len() + 1 + of_the_wire, "{} has words without a model", stringify!($wire));
                     assert_eq!($to_model(0), None);
                     assert_eq!($to_model(-1), None);
                     assert_eq!($to_model(9_999), None);
@@ -53,14 +70,14 @@ macro_rules! words {
 }
 
 words! {
-    status, wire_status: HealthStatus <=> model::Status { Ok = Ok, Degraded = Degraded, Down = Down }
-    state, wire_state: ToolState <=> model::EffectiveStatus {
+    both status, wire_status: HealthStatus <=> model::Status { Ok = Ok, Degraded = Degraded, Down = Down }
+    out state, wire_state: ToolState <=> model::EffectiveStatus {
         Ok = Ok, Retesting = Retesting, Degraded = Degraded, Down = Down,
     }
-    scope, wire_scope: Scope <=> model::Scope {
+    both scope, wire_scope: Scope <=> model::Scope {
         Session = Session, User = User, Project = Project, Tenant = Tenant, Global = Global,
     }
-    classification, wire_classification: Classification <=> model::Classification {
+    both classification, wire_classification: Classification <=> model::Classification {
         TechnicallyBroken = TechnicallyBroken,
         UserSpecificTechnical = UserSpecificTechnical,
         UserPermission = UserPermission,
@@ -69,20 +86,20 @@ words! {
         Working = Working,
         Unclear = Unclear,
     }
-    dispatch_code, wire_dispatch_code: DispatchCode <=> model::DispatchCode {
+    both dispatch_code, wire_dispatch_code: DispatchCode <=> model::DispatchCode {
         NotRegistered = NotRegistered,
         BackendUnreachable = BackendUnreachable,
         BackendFailed = BackendFailed,
         Disallowed = Disallowed,
     }
-    tool_kind, wire_tool_kind: ToolKind <=> model::ToolKind {
+    in tool_kind, wire_tool_kind: ToolKind <=> model::ToolKind {
         Client = Client, Mcp = Mcp, Rest = Rest, Builtin = Builtin,
     }
-    target, wire_target: ToolTarget <=> model::Target { Fixed = Fixed, Argument = Argument }
-    credential, wire_credential: CredentialOwner <=> model::CredentialOwner {
+    in target, wire_target: ToolTarget <=> model::Target { Fixed = Fixed, Argument = Argument }
+    in credential, wire_credential: CredentialOwner <=> model::CredentialOwner {
         User = User, Project = Project, Tenant = Tenant, None = None,
     }
-    failure_kind, wire_failure_kind: FailureKind <=> model::FailureKind {
+    in failure_kind, wire_failure_kind: FailureKind <=> model::FailureKind {
         ConnectRefused = ConnectRefused,
         Dns = Dns,
         NetworkUnreachable = NetworkUnreachable,
@@ -98,11 +115,11 @@ words! {
         Cancelled = Cancelled,
         ToolException = ToolException,
     }
-    phase, wire_phase: CallPhase <=> model::Phase {
+    in phase, wire_phase: CallPhase <=> model::Phase {
         Spawn = Spawn, Connect = Connect, Initialize = Initialize, List = List, Call = Call, Auth = Auth,
     }
-    not_found_of, wire_not_found_of: NotFoundOf <=> model::NotFoundOf { Endpoint = Endpoint, Entity = Entity }
-    fault, wire_fault: Fault <=> model::Fault {
+    in not_found_of, wire_not_found_of: NotFoundOf <=> model::NotFoundOf { Endpoint = Endpoint, Entity = Entity }
+    out fault, wire_fault: Fault <=> model::Fault {
         CallerInput = CallerInput,
         UserCredential = UserCredential,
         UserRight = UserRight,
@@ -112,7 +129,7 @@ words! {
         Upstream = Upstream,
         Unknown = Unknown,
     }
-    remedy, wire_remedy: Remedy <=> model::Remedy {
+    out remedy, wire_remedy: Remedy <=> model::Remedy {
         FixInput = FixInput,
         RetryAt = RetryAt,
         Reauthenticate = Reauthenticate,
@@ -121,23 +138,23 @@ words! {
         PlanWithout = PlanWithout,
         AwaitDiagnosis = AwaitDiagnosis,
     }
-    retry_basis, wire_retry_basis: RetryBasis <=> model::RetryBasis {
+    out retry_basis, wire_retry_basis: RetryBasis <=> model::RetryBasis {
         Exact = Exact, UpperBound = UpperBound, Computed = Computed,
     }
-    retry_safety, wire_retry_safety: RetrySafety <=> model::RetrySafety {
+    out retry_safety, wire_retry_safety: RetrySafety <=> model::RetrySafety {
         Safe = Safe, VerifyFirst = VerifyFirst, Unsafe = Unsafe,
     }
-    diagnosis_state, wire_diagnosis_state: DiagnosisState <=> model::DiagnosisState {
+    out diagnosis_state, wire_diagnosis_state: DiagnosisState <=> model::DiagnosisState {
         None = None,
         Enqueued = Enqueued,
         Coalesced = Coalesced,
         AlreadyDiagnosed = AlreadyDiagnosed,
         Suppressed = Suppressed,
     }
-    origin, wire_origin: StatusOrigin <=> model::Origin {
+    out origin, wire_origin: StatusOrigin <=> model::Origin {
         Event = Event, Checker = Checker, Engine = Engine, Admin = Admin, Success = Success,
     }
-    eta_basis, wire_eta_basis: RecoveryBasis <=> model::EtaBasis {
+    out eta_basis, wire_eta_basis: RecoveryBasis <=> model::EtaBasis {
         Computed = Computed, RetryAfter = RetryAfter, Engine = Engine, Admin = Admin,
     }
 }

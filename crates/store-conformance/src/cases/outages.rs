@@ -30,11 +30,11 @@ pub async fn outages_open_and_close(fixture: &dyn Fixture) {
         ended_at: None,
         censored: false,
     };
-    assert_eq!(outages(&*store, "t").await, [first.clone()]);
+    assert_eq!(outages(&*store, "t").await, std::slice::from_ref(&first));
     change(&*store, vec![close_outage(&key, at(9))]).await;
     change(&*store, vec![close_outage(&key, at(10))]).await;
     let first = Outage { ended_at: Some(at(9)), ..first };
-    assert_eq!(outages(&*store, "t").await, [first.clone()]);
+    assert_eq!(outages(&*store, "t").await, std::slice::from_ref(&first));
 
     let unnamed = OutageChange::Open { key: key.clone(), signature: String::new(), at: at(20) };
     change(&*store, vec![unnamed]).await;

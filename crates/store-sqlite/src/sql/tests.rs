@@ -66,7 +66,10 @@ async fn hot_statements_use_the_index_that_is_made_for_them() {
         ("LIST", "documents_by_key (tenant_id=? AND (scope,scope_id,tool_name)>(?,?,?) AND scope<?)"),
         ("LIST_CONTAINER_STATUS", "documents_by_status (tenant_id=? AND status=? AND scope=? AND scope_id=?"),
         ("LIST_STATUS", "documents_by_status (tenant_id=? AND status=?"),
-        ("LIST_TOOL", "documents_by_tool (tenant_id=? AND tool_name=? AND scope>? AND scope<?)"),
+        (
+            "LIST_TOOL",
+            "documents_by_tool (tenant_id=? AND tool_name=? AND (scope,scope_id)>(?,?) AND scope<?)",
+        ),
         ("CHANGED_DOCUMENTS", "documents_by_revision (revision>? AND revision<?)"),
         ("CHANGES_END", "documents_by_revision (revision>?)"),
         ("LOAD_OPEN_JOB", "jobs_open (service_type=? AND key_tenant_id=?"),

@@ -26,14 +26,17 @@ pub(crate) struct Args {}
 pub(crate) async fn run(_: Args, context: &mut Context) -> Result<Exit, Error> {
     let begun = Instant::now();
     let directory = tempfile::Builder::new().prefix("agrajag-demo-").tempdir().map_err(|error| {
-        Error::failed(format!("no temporary directory: {error}"), "point TMPDIR to a directory that may be written")
+        Error::failed(
+            format!("no temporary directory: {error}"),
+            "point TMPDIR to a directory that may be written",
+        )
     })?;
     let store = StoreUrl::Sqlite(directory.path().join("agrajag.db"));
     let local = Local::start(Config { store: Some(store), require_store: true, ..Config::default() }).await?;
     let remote = local.connect(context.global.timeout).await?;
     if context.out.format() == Format::Table {
         context.out.line(&format!(
-            "A server of its own at http://{}, SQLite in a temporary directory; tenant acme, project essay.",
+            "A server of its own at http://{}, SQLite in a temporary directory; all of one project.",
             local.address()
         ))?;
     }

@@ -70,7 +70,7 @@ impl Stage<'_> {
         teller.line(
             "alice, laptop",
             &tool.name,
-            "a call gets NOT_REGISTERED; answered as BACKEND_UNREACHABLE, remedy REOPEN_SESSION",
+            "NOT_REGISTERED is answered as BACKEND_UNREACHABLE: REOPEN_SESSION",
         );
 
         let opened = self.event(&laptop, &tool, v1::ToolEvent::ConnectionOpened, 2).await?;
@@ -127,7 +127,7 @@ impl Stage<'_> {
         let holds = retry_at >= before + span - CLOCK_TOLERANCE && retry_at <= after + span + CLOCK_TOLERANCE;
         teller.fact("retry time", holds, || format!("{retry_at} is not {RETRY_AFTER} s after {after}"))?;
         let at = time::shown(verdict.retry_at.as_ref());
-        teller.line("carol", &tool.name, format!("{}: retry at {at}, as Retry-After says", kind(&verdict)));
+        teller.line("carol", &tool.name, format!("{}: retry at {at}, as told", kind(&verdict)));
 
         let for_bob = self.health(&bob, &tool).await?;
         teller.same("state for bob", for_bob.state(), v1::ToolState::Ok)?;
@@ -185,7 +185,7 @@ impl Stage<'_> {
             teller.same("failures in the window", cooldown.hits, n)?;
             let until = *first_until.get_or_insert(cooldown.until);
             teller.same("end of the cooldown", cooldown.until, until)?;
-            let window = if n == 1 { "opens the window" } else { "the same window" };
+            let window = if n == 1 { "a new window" } else { "the same window" };
             teller.line(
                 language,
                 &tool.name,

@@ -34,7 +34,10 @@ fn a_server_is_judged_by_version_rules_and_mode() {
 fn the_store_of_a_server_is_judged_by_what_the_server_says() {
     assert_eq!(store_of_server(&info()).status, Status::Ok);
     assert_eq!(store_of_server(&v1::GetInfoResponse { stale: true, ..info() }).status, Status::Warn);
-    assert_eq!(store_of_server(&v1::GetInfoResponse { store_available: false, ..info() }).status, Status::Fail);
+    assert_eq!(
+        store_of_server(&v1::GetInfoResponse { store_available: false, ..info() }).status,
+        Status::Fail
+    );
 }
 
 #[test]
@@ -78,8 +81,11 @@ async fn a_store_that_is_no_store_fails_with_its_cause() {
     let (context, _) = context(Format::Table);
     let dir = tempfile::tempdir().expect("a temporary directory");
     let path = dir.path().join("agrajag.db");
-    std::fs::write(&path, "this is no database at all, and long enough to be taken for a header of one".repeat(20))
-        .expect("written");
+    std::fs::write(
+        &path,
+        "this is no database at all, and long enough to be taken for a header of one".repeat(20),
+    )
+    .expect("written");
     let config = Config { store: Some(StoreUrl::Sqlite(path.clone())), ..Config::default() };
     let check = store(&config, None, &context).await;
     assert_eq!(check.status, Status::Fail, "{check:?}");
@@ -126,5 +132,8 @@ fn the_worst_check_decides_and_every_remedy_is_shown() {
     let (mut context, written) = self::context(Format::Json);
     render(&mut context.out, &checks, Status::Fail).expect("memory");
     let object: serde_json::Value = serde_json::from_str(&written.text()).expect("one object");
-    assert_eq!((object["worst"].as_str(), object["checks"][2]["status"].as_str()), (Some("fail"), Some("fail")));
+    assert_eq!(
+        (object["worst"].as_str(), object["checks"][2]["status"].as_str()),
+        (Some("fail"), Some("fail"))
+    );
 }

@@ -111,7 +111,8 @@ fn render(out: &mut Out, layers: &[v1::RuleLayer]) -> io::Result<()> {
     if layers.is_empty() {
         return Ok(());
     }
-    let mut table = Table::new(["TENANT", "PROJECT", "KEPT IN", "VERSION", "RULES", "SKIPPED", "UPDATED", "BY"]);
+    let mut table =
+        Table::new(["TENANT", "PROJECT", "KEPT IN", "VERSION", "RULES", "SKIPPED", "UPDATED", "BY"]);
     for layer in layers {
         table.row([
             &layer.tenant_id,

@@ -77,7 +77,9 @@ fn render(out: &mut Out, score: &Score, n_rules: usize, n_misses: usize) -> io::
         plural(score.rows as u64, "labelled failure"),
         plural(n_rules as u64, "rule")
     ))?;
-    let of = |part: usize, whole: usize, what: &str| format!("{} ({part} of {whole} {what})", percent(part, whole));
+    let of = |part: usize, whole: usize, what: &str| {
+        format!("{} ({part} of {whole} {what})", percent(part, whole))
+    };
     let certainty = |it: OfCertainty| of(it.right, it.rows, "right");
     let mut figures = Table::list();
     figures
@@ -113,7 +115,16 @@ fn render(out: &mut Out, score: &Score, n_rules: usize, n_misses: usize) -> io::
 /// Rows: the label. Columns: the class that the rules gave.
 fn confusion(score: &Score) -> Table {
     let classes = Classification::ALL;
-    let mut table = Table::new(["LABEL \\ GOT", "BROKEN", "USER-SPEC", "PERMISSION", "INPUT", "INTERMITT", "WORKING", "UNCLEAR"]);
+    let mut table = Table::new([
+        "LABEL \\ GOT",
+        "BROKEN",
+        "USER-SPEC",
+        "PERMISSION",
+        "INPUT",
+        "INTERMITT",
+        "WORKING",
+        "UNCLEAR",
+    ]);
     for &label in classes {
         let counts: Vec<usize> = classes
             .iter()
@@ -122,7 +133,8 @@ fn confusion(score: &Score) -> Table {
         if counts.iter().all(|it| *it == 0) {
             continue;
         }
-        let cells: Vec<String> = counts.iter().map(|it| if *it == 0 { "·".to_owned() } else { it.to_string() }).collect();
+        let cells: Vec<String> =
+            counts.iter().map(|it| if *it == 0 { "·".to_owned() } else { it.to_string() }).collect();
         let mut row: [&str; 8] = [label.as_str(); 8];
         for (cell, count) in row.iter_mut().skip(1).zip(&cells) {
             *cell = count;

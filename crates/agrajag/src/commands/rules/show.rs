@@ -32,8 +32,7 @@ pub(crate) struct Args {
 /// Asks and shows.
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Error> {
     let OwnerArgs { tenant, project } = args.layers.owner;
-    let request =
-        v1::GetEffectiveRulesRequest { tenant_id: tenant, project_id: project.unwrap_or_default() };
+    let request = v1::GetEffectiveRulesRequest { tenant_id: tenant, project_id: project.unwrap_or_default() };
     let response = if args.effective {
         let remote = context.connect().await?;
         remote.answer(remote.admin().get_effective_rules(remote.request(request)).await)?
@@ -45,7 +44,9 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Error
         local.stop().await?;
         response?
     };
-    context.out.answer(&response, |out| if args.yaml { yaml(out, &response) } else { render(out, &response) })?;
+    context
+        .out
+        .answer(&response, |out| if args.yaml { yaml(out, &response) } else { render(out, &response) })?;
     Ok(Exit::Ok)
 }
 
@@ -76,7 +77,11 @@ fn render(out: &mut Out, response: &v1::GetEffectiveRulesResponse) -> io::Result
 /// The texts of the rules one below the other: each is an item of a list, so that together they are a layer.
 fn yaml(out: &mut Out, response: &v1::GetEffectiveRulesResponse) -> io::Result<()> {
     for rule in &response.rules {
-        out.line(&format!("# {} {}", rule.position, word::<v1::RuleOrigin>(rule.origin).to_ascii_lowercase()))?;
+        out.line(&format!(
+            "# {} {}",
+            rule.position,
+            word::<v1::RuleOrigin>(rule.origin).to_ascii_lowercase()
+        ))?;
         rule.yaml.lines().try_for_each(|it| out.line(&printable(it)))?;
     }
     Ok(())

@@ -49,7 +49,9 @@ fn a_mark_has_the_class_of_its_status_by_default() {
 /// R3, R90: a missing right or a wrong input is no status that anybody can write.
 #[test]
 fn a_class_that_is_no_health_matter_is_refused() {
-    for class in [v1::Classification::UserPermission, v1::Classification::UserInput, v1::Classification::Working] {
+    for class in
+        [v1::Classification::UserPermission, v1::Classification::UserInput, v1::Classification::Working]
+    {
         let request = v1::MarkUnavailableRequest {
             tenant_id: "acme".to_owned(),
             key: key_at(v1::Scope::Project, "essay"),
@@ -130,7 +132,9 @@ fn cooldowns_of_all_of_nobody_and_of_one_are_told_apart() {
             user_id: wire.map(str::to_owned),
             by: String::new(),
         };
-        let AdminChange::ClearCooldown { user_id, .. } = clear_cooldown(request).unwrap().kind else { panic!() };
+        let AdminChange::ClearCooldown { user_id, .. } = clear_cooldown(request).unwrap().kind else {
+            panic!()
+        };
         assert_eq!(user_id, expected);
     }
 }

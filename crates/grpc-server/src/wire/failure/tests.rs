@@ -61,7 +61,10 @@ fn odd_values_are_dropped_or_clamped_with_a_warning_each() {
     let (failure, warnings) = read(v1::Failure {
         dispatch_code: 99,
         http_status: Some(42),
-        headers: vec![v1::Header { name: "no header\n".to_owned(), value: "x".to_owned() }, v1::Header::default()],
+        headers: vec![
+            v1::Header { name: "no header\n".to_owned(), value: "x".to_owned() },
+            v1::Header::default(),
+        ],
         kind: 4_711,
         grpc_status: Some(-1),
         sql_state: "nope".to_owned(),

@@ -60,7 +60,7 @@ fn full() -> Document {
             cleared_at: None,
         }],
         hold: None,
-        connection: Some(Connection { id: "c1".to_owned(), sequence: 7, open: true, at: at(0) }),
+        connection: Some(Connection { id: "c1".to_owned(), sequence: 7, open: true }),
         last_success_at: Some(at(0)),
         ..Document::new(key, at(0))
     }
@@ -88,7 +88,10 @@ fn a_document_is_shown_whole() {
     assert_eq!(it.since, Some(timestamp(at(1))));
     assert_eq!(it.last_checked_at, Some(timestamp(at(2))));
     assert_eq!(it.expected_recovery_at, Some(timestamp(at(10))));
-    assert_eq!((it.origin(), it.recovery_basis()), (v1::StatusOrigin::Checker, v1::RecoveryBasis::RetryAfter));
+    assert_eq!(
+        (it.origin(), it.recovery_basis()),
+        (v1::StatusOrigin::Checker, v1::RecoveryBasis::RetryAfter)
+    );
     assert_eq!(it.signature, "http-503");
     assert_eq!(it.last_diagnosis.as_ref().map(|it| it.by.as_str()), Some("agrajag-engine/1"));
     let newest_first: Vec<_> = it.history.iter().map(|it| it.classification()).collect();
@@ -124,6 +127,9 @@ fn a_document_without_a_verdict_has_no_status() {
     document.health = None;
     let it = shown(document, &[], at(3));
     assert_eq!((it.status(), it.state()), (v1::HealthStatus::Unspecified, v1::ToolState::Ok));
-    assert_eq!((it.origin(), it.since, it.recovery_basis()), (v1::StatusOrigin::Unspecified, None, v1::RecoveryBasis::Unspecified));
+    assert_eq!(
+        (it.origin(), it.since, it.recovery_basis()),
+        (v1::StatusOrigin::Unspecified, None, v1::RecoveryBasis::Unspecified)
+    );
     assert_eq!(it.cooldowns.len(), 1);
 }

@@ -42,10 +42,7 @@ fn a_check_survives_odd_wishes() {
     };
     let (request, is_full) = check(wire, now(), &mut warnings).unwrap();
     assert_eq!((request.at_least, is_full), (None, false));
-    assert_eq!(
-        warnings.codes(),
-        [(WarningCode::UnknownValue, "detail"), (WarningCode::Dropped, "at_least")]
-    );
+    assert_eq!(warnings.codes(), [(WarningCode::UnknownValue, "detail"), (WarningCode::Dropped, "at_least")]);
 }
 
 #[test]
@@ -150,7 +147,8 @@ fn an_event_at_the_tenant_is_the_callers_tenant() {
 fn a_watch_refuses_a_revision_that_is_none() {
     let wire = v1::WatchRequest { caller: acme(), from_revision: "nope".to_owned(), ..Default::default() };
     assert_eq!(fields(watch(wire, 10, &mut Warnings::default()).unwrap_err()), ["from_revision"]);
-    let wire = v1::WatchRequest { caller: acme(), from_revision: "epoch:17".to_owned(), ..Default::default() };
+    let wire =
+        v1::WatchRequest { caller: acme(), from_revision: "epoch:17".to_owned(), ..Default::default() };
     let request = watch(wire, 10, &mut Warnings::default()).unwrap();
     assert_eq!(request.from.map(|it| it.position), Some(17));
 }
