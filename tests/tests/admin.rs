@@ -15,6 +15,8 @@ use tonic::Code;
 on_every_store! {
     a_hold_wins_until_it_is_released,
     marks_are_written_and_told,
+    a_version_counts_the_writes,
+    a_degraded_tool_is_expected_back,
     cooldowns_are_set_and_cleared_by_hand,
     documents_are_cleared_and_deleted,
     listings_are_paged_and_filtered,
@@ -88,7 +90,7 @@ async fn marks_are_written_and_told(server: &Server) {
     };
     let document = client.admin().mark_unavailable(mark).await.expect("marked").into_inner().document;
     let document = document.expect("the document");
-    assert_eq!((document.status(), document.version), (HealthStatus::Down, 1));
+    assert_eq!(document.status(), HealthStatus::Down);
     assert_eq!(document.origin(), v1::StatusOrigin::Admin);
     assert_eq!(document.recovery_basis(), v1::RecoveryBasis::Admin);
     assert_eq!(document.classification(), Classification::TechnicallyBroken);
@@ -107,10 +109,7 @@ async fn marks_are_written_and_told(server: &Server) {
         ..Default::default()
     };
     let document = client.admin().mark_degraded(degraded).await.expect("marked").into_inner().document;
-    let document = document.expect("the document");
-    assert_eq!(document.status(), HealthStatus::Degraded);
-    let left = micros(document.expected_recovery_at.as_ref().expect("a default")) - client.now().await;
-    assert!((14 * 60_000_000..=15 * 60_000_000).contains(&left), "15 minutes, not {left} µs");
+    assert_eq!(document.expect("the document").status(), HealthStatus::Degraded);
     let available = v1::MarkAvailableRequest {
         tenant_id: tenant(),
         key: Some(at_project("jira_search")),
@@ -123,6 +122,35 @@ async fn marks_are_written_and_told(server: &Server) {
     let statuses: Vec<_> = document.history.iter().map(v1::HistoryEntry::status).collect();
     assert_eq!(statuses, [HealthStatus::Ok, HealthStatus::Degraded, HealthStatus::Down], "newest first");
     assert_eq!(client.state(caller("bob"), tool).await, ToolState::Ok);
+}
+
+/// The interface's word about `HealthDocument.version`: it counts the writes of the document, from 1.
+async fn a_version_counts_the_writes(server: &Server) {
+    for n in 1_i32..=3 {
+        let mark = v1::MarkUnavailableRequest {
+            tenant_id: tenant(),
+            key: Some(at_project("jira_search")),
+            note: format!("write {n}"),
+            expected_recovery_at: Some(at_micros(server.client.now().await + i64::from(n) * 3_600_000_000)),
+            ..Default::default()
+        };
+        let answer = server.client.admin().mark_unavailable(mark).await.expect("marked").into_inner();
+        assert_eq!(answer.document.expect("the document").version, u64::from(n.cast_unsigned()));
+    }
+}
+
+/// C9, R155, and the interface's word about `MarkDegraded`: without an expected recovery the default of 15 minutes counts.
+async fn a_degraded_tool_is_expected_back(server: &Server) {
+    let degraded = v1::MarkDegradedRequest {
+        tenant_id: tenant(),
+        key: Some(at_project("jira_search")),
+        ..Default::default()
+    };
+    let document = server.client.admin().mark_degraded(degraded).await.expect("marked").into_inner().document;
+    let document = document.expect("the document");
+    assert_eq!(document.status(), HealthStatus::Degraded);
+    let left = micros(document.expected_recovery_at.as_ref().expect("a default")) - server.client.now().await;
+    assert!((14 * 60_000_000..=15 * 60_000_000).contains(&left), "15 minutes, not {left} µs");
 }
 
 /// R43, R53, R59, C11: a cooldown set by hand holds back as one that a rule opened; clearing names signature and user.

@@ -310,9 +310,12 @@ async fn postgres_goes_away_and_comes_back() {
     proxy.cut();
     tells_operators(&server).await;
     fails_open(&server, &[ErrorReason::StoreUnavailable]).await;
-    let response = server.client.lookup(lookup(caller("bob"), [rest("jira")])).await;
-    assert_eq!(response.tools[0].state(), ToolState::Down, "what is known is told");
-    assert!(response.stale, "and that it may be out of date");
+    until("what is known is told, and that it may be out of date", async || {
+        let response = server.client.lookup(lookup(caller("bob"), [rest("jira")])).await;
+        assert_eq!(response.tools[0].state(), ToolState::Down);
+        response.stale.then_some(())
+    })
+    .await;
     let info = server.client.info().await;
     assert!(!info.store_available, "{info:?}");
 

@@ -11,6 +11,7 @@ use agrajag_tests::messages::{caller, check, connection_refused, lookup, rest, s
 use agrajag_tests::postgres::Database;
 use agrajag_tests::random::Random;
 use agrajag_tests::server::Setup;
+use agrajag_tests::wait::until;
 
 /// How often the server is killed.
 const ROUNDS: u64 = 20;
@@ -18,8 +19,8 @@ const ROUNDS: u64 = 20;
 /// Writers at the same time.
 const WRITERS: u64 = 16;
 
-/// The server is killed this long after the load began, at a random moment between.
-const LIFE: (Duration, Duration) = (Duration::from_millis(30), Duration::from_millis(500));
+/// The server is killed at a random moment at most this long after its first acknowledgement.
+const LIFE: Duration = Duration::from_millis(400);
 
 /// What is known of a tool: what was acknowledged last, and whether a write behind it was never answered.
 #[derive(Debug, Clone, Copy)]
@@ -80,10 +81,17 @@ async fn kill_twenty_times(setup: Setup, what: &str) {
     let mut acknowledged = 0;
     for round in 0..ROUNDS {
         let seed = random.next_u64();
-        let span = u64::try_from((LIFE.1 - LIFE.0).as_micros()).expect("half a second");
-        let life = LIFE.0 + Duration::from_micros(Random::new(seed).below(span));
+        let span = u64::try_from(LIFE.as_micros()).expect("less than a second");
+        let life = Duration::from_micros(Random::new(seed).below(span));
         let load = futures::future::join_all((0..WRITERS).map(|it| write(server.client.clone(), round, it, &ledger)));
         let killed = async {
+            until("the first acknowledgement", async || {
+                let prefix = format!("r{round}_");
+                let ledger = ledger.lock().expect("no panic");
+                let mut known = ledger.range(prefix.clone()..).take_while(|(tool, _)| tool.starts_with(&prefix));
+                known.any(|(_, it)| it.acknowledged == ToolState::Down).then_some(())
+            })
+            .await;
             tokio::time::sleep(life).await;
             server.kill()
         };
@@ -91,7 +99,7 @@ async fn kill_twenty_times(setup: Setup, what: &str) {
         server = setup.spawn().await;
         let kept = verify(&server.client, &ledger, seed).await;
         eprintln!("{what}: round {round} (seed {seed}): killed after {life:?}, {kept} acknowledged and there");
-        assert!(kept > acknowledged, "round {round} acknowledged nothing");
+        assert!(kept > acknowledged, "round {round} lost what it had acknowledged");
         acknowledged = kept;
     }
     eprintln!("{what}: {ROUNDS} kills in {:?}, {acknowledged} tools", began.elapsed());

@@ -10,6 +10,7 @@ use agrajag_tests::{http as plain, nonsense, raw};
 use prost::Message as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tonic::Code;
+use tonic_types::StatusExt as _;
 
 const LIMIT: Duration = Duration::from_secs(20);
 
@@ -40,6 +41,8 @@ async fn any_message_is_answered_or_refused_with_a_reason() {
             match raw::call(server.client.channel(), &path, message.encode_to_vec(), LIMIT).await {
                 Ok(_) => answered += 1,
                 Err(status) => {
+                    let told = status.get_error_details().error_info().is_some();
+                    assert!(told, "{path}: {status:?}\n{message:?}");
                     let refused = Refusal::of(&status);
                     let is_a_fault = matches!(refused.code, Code::Internal | Code::Unknown | Code::DataLoss);
                     assert!(!is_a_fault, "{path}: {refused:?}\n{message:?}");

@@ -264,7 +264,7 @@ async fn a_result_that_says_it_failed_clears_nothing(server: &Server) {
 /// and the end of a connection that was replaced changes nothing.
 async fn older_events_lose(server: &Server) {
     let (alice, tool) = (in_session("alice", "s1"), client("client_open"));
-    let mut send = async |kind: ToolEvent, connection: &str, sequence: u64| {
+    let send = async |kind: ToolEvent, connection: &str, sequence: u64| {
         let request = v1::RecordEventRequest {
             connection_id: connection.to_owned(),
             sequence,
@@ -285,7 +285,7 @@ async fn older_events_lose(server: &Server) {
     let mcp = v1::Tool { kind: v1::ToolKind::Mcp.into(), ..rest("mcp_query") };
     let now = server.client.now().await;
     let at = |seconds_ago: i64| Some(at_micros(now - seconds_ago * 1_000_000));
-    let mut send = async |kind, occurred_at| {
+    let send = async |kind, occurred_at| {
         let request = v1::RecordEventRequest { occurred_at, ..event(alice.clone(), mcp.clone(), kind) };
         server.client.event(request).await.results.remove(0).outcome()
     };

@@ -71,8 +71,8 @@ fn fine(tool: &str) -> (String, ToolState) {
     (tool.to_owned(), ToolState::Ok)
 }
 
-/// DESIGN §5: the snapshot in the order of the request, then every change of the caller's cascade and of no other; a
-/// cooldown, a hit and another tool are no change.
+/// DESIGN §5: the snapshot in the order of the request, then every change of the caller's cascade and of no other. A
+/// cooldown changes no state; what it changes is whether a success is worth a report.
 async fn a_watch_tells_the_snapshot_and_each_change(server: &Server) {
     let client = &server.client;
     client.verdict(caller("alice"), rest("jira_search"), connection_refused()).await;
@@ -85,9 +85,12 @@ async fn a_watch_tells_the_snapshot_and_each_change(server: &Server) {
     let (tools, _) = all.tools().await;
     assert_eq!(tools.iter().map(|it| it.tool_name.as_str()).collect::<Vec<_>>(), ["jira_search"]);
 
+    client.verdict(caller("bob"), rest("wiki"), http(500)).await;
+    let (tools, _) = named.tools().await;
+    assert_eq!((tools[0].state(), tools[0].report_success), (ToolState::Ok, true), "{tools:?}");
     // None of these is Bob's business, or changes how a tool reads.
     client.verdict(caller("bob"), rest("wiki"), http(500)).await;
-    client.verdict(caller("bob"), rest("wiki"), http(403)).await;
+    client.verdict(caller("alice"), rest("wiki"), http(403)).await;
     client.verdict(caller("alice"), rest("wiki"), agrajag_tests::messages::http_body(401, "token_expired")).await;
     let elsewhere = v1::Caller { project_id: "other".to_owned(), ..caller("carol") };
     client.verdict(elsewhere, rest("wiki"), connection_refused()).await;

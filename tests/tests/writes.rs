@@ -155,8 +155,11 @@ async fn listings_are_strict() {
     assert_eq!(fields(&refusal(admin.list_documents(moved).await)), ["page_token"], "of other filters");
     let nonsense = v1::ListDocumentsRequest { page_token: "not ours".to_owned(), ..first };
     assert_eq!(fields(&refusal(admin.list_documents(nonsense).await)), ["page_token"]);
-    let odd = v1::ListJobsRequest { state: 50, page_token: "x".to_owned(), ..Default::default() };
-    assert_eq!(fields(&refusal(admin.list_jobs(odd).await)), ["page_token", "state", "tenant_id"]);
+    let odd = v1::ListJobsRequest { state: 50, ..Default::default() };
+    assert_eq!(fields(&refusal(admin.list_jobs(odd).await)), ["state", "tenant_id"]);
+    let nonsense =
+        v1::ListJobsRequest { tenant_id: "acme".to_owned(), page_token: "x".to_owned(), ..Default::default() };
+    assert_eq!(fields(&refusal(admin.list_jobs(nonsense).await)), ["page_token"]);
 }
 
 /// RecordEvent writes a status: what happened and where must be words that are known.
@@ -192,4 +195,44 @@ async fn events_are_strict_about_what_and_where() {
     assert_eq!((refused.reason, refused.fields()), (ErrorReason::TooManyItems, vec!["successes"]));
     let none = v1::RecordSuccessRequest { caller: Some(caller("alice")), ..Default::default() };
     assert_eq!(fields(&refusal(tools.record_success(none).await)), ["successes"]);
+}
+
+/// DESIGN §5, §9: an error fits into the metadata that clients read (8 KiB in most of them), whatever was sent: values are
+/// cut in it, and of many violations the first are told.
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_stay_small() {
+    let server = Setup::memory().start().await;
+    let client = &server.client;
+    let long = "x".repeat(70_000);
+    let tenant = v1::MarkUnavailableRequest {
+        tenant_id: "acme".to_owned(),
+        key: Some(key(Scope::Tenant, &long, "a")),
+        ..Default::default()
+    };
+    assert_eq!(fields(&mark(client, tenant).await), ["key.scope_id"]);
+    let many = agrajag_tests::messages::lookup(caller("alice"), (0..1_000).map(|_| rest(&"n".repeat(300))));
+    let refused = refusal(client.tools().lookup(many).await);
+    assert_eq!((refused.reason, refused.fields()[0]), (ErrorReason::InvalidField, "tools[0].name"));
+    let rules = v1::PutRuleLayerRequest {
+        tenant_id: "acme".to_owned(),
+        yaml: format!("patterns:\n{}", "  - { id: a, match: { nothing: 1 }, signature: s, classification: X }\n".repeat(500)),
+        ..Default::default()
+    };
+    assert_eq!(refusal(client.admin().put_rule_layer(rules).await).reason, ErrorReason::RulesInvalid);
+    let rules = v1::PutRuleLayerRequest {
+        tenant_id: "acme".to_owned(),
+        yaml: format!("patterns:\n  - {{ id: a, match: {{ httpStatus: {long} }}, signature: s, classification: UNCLEAR }}\n"),
+        ..Default::default()
+    };
+    assert_eq!(refusal(client.admin().put_rule_layer(rules).await).reason, ErrorReason::RulesInvalid);
+    let revision = v1::WatchRequest {
+        caller: Some(caller("alice")),
+        from_revision: format!("{long}:1"),
+        ..Default::default()
+    };
+    let refused = match client.tools().watch(revision).await {
+        Ok(stream) => refusal(stream.into_inner().message().await),
+        Err(status) => Refusal::of(&status),
+    };
+    assert!(matches!(refused.reason, ErrorReason::RevisionTooOld | ErrorReason::InvalidField), "{refused:?}");
 }

@@ -51,7 +51,12 @@ pub(crate) const TABLE: &[Row] = &[
     ),
     row("agrajag", "crates/agrajag", &["agrajag-proto", "checker", "grpc-server", "health-model"]),
     // For tests only: nothing that ships may depend on what follows.
-    row("store-conformance", "crates/store-conformance", &["health-model", "health-service", "ports"]),
+    // The memory store is the model that random operations are compared with (ADR 0010).
+    row(
+        "store-conformance",
+        "crates/store-conformance",
+        &["health-model", "health-service", "ports", "store-memory", "test-support"],
+    ),
     row("test-support", "crates/test-support", &["health-model", "health-service", "ports"]),
     row(
         "agrajag-tests",

@@ -4,11 +4,14 @@
 
 use std::time::Duration;
 
+use agrajag_proto::v1;
 use agrajag_proto::v1::admin_service_client::AdminServiceClient;
 use agrajag_proto::v1::tool_health_service_client::ToolHealthServiceClient;
+use chrono::{DateTime, Utc};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Response, Status};
 
+use crate::args::time;
 use crate::error::Error;
 
 /// The largest answer that is read: a page of a thousand full documents fits.
@@ -56,6 +59,18 @@ impl Remote {
     /// The calls of people.
     pub(crate) fn admin(&self) -> AdminServiceClient<Channel> {
         AdminServiceClient::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER)
+    }
+
+    /// The server's time: the only clock that instants of an answer may be compared with.
+    ///
+    /// # Errors
+    ///
+    /// As every call; [`Error::Failed`] if the server does not tell its time.
+    pub(crate) async fn now(&self) -> Result<DateTime<Utc>, Error> {
+        let info = self.answer(self.health().get_info(self.request(v1::GetInfoRequest {})).await)?;
+        time::from_wire(info.now.as_ref()).ok_or_else(|| {
+            Error::failed("the server does not tell its time", "name the instant with `--until`")
+        })
     }
 
     /// A request that carries the deadline.

@@ -57,7 +57,7 @@ fn the_demo_tells_its_story_in_sixty_lines() {
     assert!(text.lines().all(|it| it.chars().count() <= 100), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
     for told in
-        ["6. ", "BACKEND_UNREACHABLE", "USER_PERMISSION", "as told", "available again", "node"]
+        ["6. ", "BACKEND_UNREACHABLE", "USER_PERMISSION", "Retry-After says 17 s", "available again", "node"]
     {
         assert!(text.contains(told), "`{told}` is missing:\n{text}");
     }
@@ -252,6 +252,26 @@ fn a_server_that_cannot_start_says_why() {
     let printed = run(&["serve", "--print-config", "--store", "postgres://u:secret@h/d"]);
     assert_eq!(code(&printed), 0);
     assert!(stdout(&printed).contains("postgres://u:***@h/d"), "{}", stdout(&printed));
+}
+
+/// A signal ends the server in order, and what was acknowledged is there afterwards.
+#[test]
+fn a_signal_ends_the_server_and_keeps_what_was_acknowledged() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let store = format!("sqlite:{}", dir.path().join("agrajag.db").display());
+    let refused = ["check", "--tool", "wiki", "--failure-kind", "connect-refused", "--tenant", "acme"];
+    for signal in ["TERM", "INT"] {
+        let mut serving = Serving::start(&["--store", &store]);
+        let checked = serving.json(&refused);
+        assert_eq!(checked["verdict"]["durability"], "DURABILITY_COMMITTED", "{checked}");
+        let pid = serving.child.id().to_string();
+        let sent = std::process::Command::new("kill").args(["-s", signal, &pid]).status().expect("kill runs");
+        assert!(sent.success());
+        assert_eq!(serving.child.wait().expect("it ends").code(), Some(0), "SIG{signal}");
+        let serving = Serving::start(&["--store", &store]);
+        assert_eq!(code(&serving.run(&["lookup", "wiki", "--tenant", "acme"])), 11, "SIG{signal}");
+        assert_eq!(code(&serving.run(&["success", "wiki", "--tenant", "acme"])), 0);
+    }
 }
 
 /// Every line of the doctor has a status, and a bad one a remedy; only a failure changes the exit code.

@@ -128,7 +128,7 @@ fn each_mistake_is_named_and_costs_one_rule() {
         ("httpStatus: 99", 14, "match.httpStatus", "`99` is no HTTP status"),
         ("httpStatus: 70000", 14, "match.httpStatus", "`70000` is no HTTP status"),
         ("httpStatus: [401]", 14, "match.httpStatus", "found a list of 1"),
-        ("httpStatus:", 13, "match.httpStatus", "found nothing"),
+        ("httpStatus: ~", 14, "match.httpStatus", "found nothing"),
         ("httpstatus: 401", 2, "match", "unknown field `httpstatus`; is `httpStatus` meant?"),
         ("httpStatuss: 401", 2, "match", "unknown field `httpStatuss`; is `httpStatus` meant?"),
         ("status: 401", 2, "match", "unknown field `status`; the fields are httpStatus, httpStatusRange"),

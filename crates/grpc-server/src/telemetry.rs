@@ -143,3 +143,22 @@ where
         .with_tracer(provider.tracer("agrajag"))
         .with_filter(Targets::new().with_targets(targets).with_default(LevelFilter::OFF))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_that_is_none_says_what_to_write() {
+        let config = Telemetry { log: "info,=".to_owned(), ..Telemetry::default() };
+        let error = init(&config).unwrap_err().to_string();
+        assert!(error.starts_with("`telemetry.log` cannot be `info,=`; write a level"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn an_endpoint_that_is_none_says_what_to_write() {
+        let config = Telemetry { otlp_endpoint: Some("not a url".to_owned()), ..Telemetry::default() };
+        let error = init(&config).unwrap_err().to_string();
+        assert!(error.starts_with("`telemetry.otlp_endpoint` cannot be `not a url`"), "{error}");
+    }
+}

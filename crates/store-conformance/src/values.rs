@@ -180,6 +180,8 @@ pub(crate) async fn update(store: &dyn Store, key: &DocumentKey, change: impl Fn
         let expected = before.as_ref().map(|it| it.version);
         let mut next = before.map_or_else(|| document(key), |it| it.document);
         change(&mut next);
+        // Others get their turn between the load and the commit, however fast the store is.
+        tokio::task::yield_now().await;
         match try_put(store, expected, next).await {
             Ok(_) => return n_conflicts,
             Err(StoreError::Conflict { key: named }) => assert_eq!(named, *key),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use agrajag_proto::v1;
 use chrono::{DateTime, Utc};
 
-use super::{flag_is_true, read, time};
+use super::{read, time};
 use crate::error::Error;
 use crate::wire::choice;
 
@@ -51,7 +51,7 @@ pub(crate) struct FailureArgs {
     #[arg(long, value_name = "CODE")]
     sql_state: Option<String>,
     /// `isError` of an MCP tool result.
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = flag_is_true!())]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     is_error: Option<bool>,
     /// How far the call came.
     #[arg(long, value_parser = choice::<v1::CallPhase>(), ignore_case = true)]
@@ -87,13 +87,13 @@ pub(crate) struct FailureArgs {
     #[arg(long, value_parser = choice::<v1::CredentialOwner>(), ignore_case = true)]
     credential: Option<v1::CredentialOwner>,
     /// Repeating the call has no further effect.
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = flag_is_true!())]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     idempotent: Option<bool>,
     /// The call only reads.
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = flag_is_true!())]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     read_only: Option<bool>,
     /// The request may already have taken effect.
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = flag_is_true!())]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     may_have_run: Option<bool>,
     /// Which try it was, from 1.
     #[arg(long, value_name = "N")]

@@ -15,14 +15,6 @@ use std::io::{self, Read};
 
 use crate::error::Error;
 
-/// A bool of a flag that may stand alone: `--read-only`, `--read-only=false`.
-macro_rules! flag_is_true {
-    () => {
-        "true"
-    };
-}
-pub(crate) use flag_is_true;
-
 /// Reads at most `limit` bytes of a file, or of standard input for `-`. Bytes that are no text are replaced.
 ///
 /// # Errors

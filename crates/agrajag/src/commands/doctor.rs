@@ -93,7 +93,7 @@ pub(crate) async fn run(args: &Args, context: &mut Context) -> Result<Exit, Erro
         }
         Err(error) => checks.push(fail(
             "settings",
-            with_causes(&error),
+            serve::config_message(&error),
             "correct the setting; rules, address and store are looked at after that",
         )),
     }

@@ -1,7 +1,6 @@
 //! `agrajag hold set|release`: an administrator's word that wins over health.
 
 use agrajag_proto::v1;
-use chrono::Utc;
 
 use super::mark::EndArgs;
 use super::{Context, write_document};
@@ -58,7 +57,7 @@ pub(crate) async fn run(command: Command, context: &mut Context) -> Result<Exit,
                 key: Some(args.key.to_key()),
                 status: args.status.into(),
                 reason: args.reason,
-                until: args.end.at(Utc::now()),
+                until: args.end.at(&remote).await?,
                 by: args.by.unwrap_or_default(),
             };
             let response = remote.answer(remote.admin().set_hold(remote.request(request)).await)?;

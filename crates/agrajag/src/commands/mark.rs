@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use super::{Context, WriterArgs, write_document};
 use crate::args::key::KeyArgs;
 use crate::args::time;
+use crate::client::Remote;
 use crate::error::{Error, Exit};
 use crate::wire::choice;
 
@@ -34,28 +35,37 @@ pub(crate) struct EndArgs {
     /// When it is expected to end, for example `2026-11-30T14:05:00Z`.
     #[arg(long, value_name = "INSTANT", value_parser = time::instant, conflicts_with = "within")]
     until: Option<DateTime<Utc>>,
-    /// The same as a span from this machine's time on, for example `2h`.
+    /// The same as a span from the server's time on, for example `2h`.
     #[arg(long = "for", value_name = "SPAN", value_parser = time::span)]
     within: Option<Duration>,
 }
 
 impl EndArgs {
-    /// The end, if one is named. `now` is this machine's time.
-    pub(crate) fn at(&self, now: DateTime<Utc>) -> Option<prost_types::Timestamp> {
-        self.until.or_else(|| self.within.map(|it| now + it)).map(time::wire_instant)
+    /// Whether an end is named.
+    fn is_given(&self) -> bool {
+        self.until.is_some() || self.within.is_some()
+    }
+
+    /// The end, if one is named: a span counts from the server's time on.
+    pub(crate) async fn at(&self, remote: &Remote) -> Result<Option<prost_types::Timestamp>, Error> {
+        let end = match self.within {
+            Some(span) => Some(remote.now().await? + span),
+            None => self.until,
+        };
+        Ok(end.map(time::wire_instant))
     }
 }
 
 /// Writes and shows the document.
 pub(crate) async fn run(args: &Args, context: &mut Context) -> Result<Exit, Error> {
-    let end = args.end.at(Utc::now());
-    if args.status == v1::HealthStatus::Ok && (args.class.is_some() || end.is_some()) {
+    if args.status == v1::HealthStatus::Ok && (args.class.is_some() || args.end.is_given()) {
         return Err(Error::input(
             "`mark ok` takes neither `--class` nor `--until` nor `--for`",
             "leave them away: a tool that works has no cause and no end of it",
         ));
     }
     let remote = context.connect().await?;
+    let end = args.end.at(&remote).await?;
     let (tenant_id, key, note, by) =
         (args.key.tenant_id(), Some(args.key.to_key()), args.writer.note(), args.writer.by());
     let classification = args.class.map_or(0, i32::from);

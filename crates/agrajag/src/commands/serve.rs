@@ -5,7 +5,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use grpc_server::{Loaded, Server, Sources, telemetry};
+use grpc_server::{ConfigError, Loaded, Server, Sources, telemetry};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -13,6 +13,9 @@ use super::Context;
 use crate::error::{Error, Exit};
 use crate::local::{serve_error, with_causes};
 use crate::output::{Format, Out, printable};
+
+/// What to do about a setting that cannot be used.
+const CONFIG_REMEDY: &str = "correct the setting; `agrajag serve --print-config` shows all of them";
 
 /// The exit code after a second signal, as a shell has it for Ctrl-C.
 const KILLED: i32 = 130;
@@ -81,12 +84,8 @@ pub(crate) async fn run(args: Args, context: &mut Context) -> Result<Exit, Error
         print_config(&mut context.out, &loaded)?;
         return Ok(Exit::Ok);
     }
-    let guard = telemetry::init(&loaded.config.telemetry).map_err(|error| {
-        Error::input(
-            with_causes(&error),
-            "correct the setting; `agrajag serve --print-config` shows all of them",
-        )
-    })?;
+    let guard = telemetry::init(&loaded.config.telemetry)
+        .map_err(|error| Error::input(with_causes(&error), CONFIG_REMEDY))?;
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }
@@ -176,12 +175,18 @@ impl SettingArgs {
 
 /// Puts the settings together.
 fn load(sources: &Sources) -> Result<Loaded, Error> {
-    sources.load().map_err(|error| {
-        Error::input(
-            with_causes(&error),
-            "correct the setting; `agrajag serve --print-config` shows all of them",
-        )
-    })
+    sources.load().map_err(|error| Error::input(config_message(&error), CONFIG_REMEDY))
+}
+
+/// The error on one line. The value of the store is left out: it may hold a password, and the message says without it
+/// what is wrong.
+pub(crate) fn config_message(error: &ConfigError) -> String {
+    match error {
+        ConfigError::Value { field, origin, message, .. } if field == "store" => {
+            format!("`store` (from {origin}): {message}")
+        }
+        other => with_causes(other),
+    }
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {

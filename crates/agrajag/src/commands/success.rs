@@ -7,8 +7,8 @@ use agrajag_proto::v1;
 
 use super::{Context, write_warnings};
 use crate::args::caller::CallerArgs;
+use crate::args::time;
 use crate::args::tool::ToolsArgs;
-use crate::args::{flag_is_true, time};
 use crate::error::{Error, Exit};
 use crate::output::Out;
 use crate::table::Table;
@@ -33,13 +33,13 @@ pub(crate) struct Args {
 #[command(next_help_heading = "The evidence")]
 struct EvidenceArgs {
     /// `ok` of the result. False: not a success.
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = flag_is_true!())]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     ok: Option<bool>,
     /// The HTTP status. 400 and above: not a success.
     #[arg(long, value_name = "CODE")]
     http_status: Option<i32>,
     /// `isError` of an MCP tool result. True: not a success.
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = flag_is_true!())]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     is_error: Option<bool>,
     /// The code of a JSON-RPC error. Present: not a success.
     #[arg(long, value_name = "CODE", allow_negative_numbers = true)]

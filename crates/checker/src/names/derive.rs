@@ -93,13 +93,14 @@ impl Link<'_> {
             best.offer(FailureKind::NotStarted, Strength::Exact, Source::Code("ENOENT"));
         }
         if by_name.is_none_or(|it| it.kind != FailureKind::ToolException) {
-            read_text(self.message, self.exception_type.is_some(), best);
+            let type_kind = by_name.map(|it| it.kind);
+            read_text(self.message, self.exception_type.is_some(), type_kind, best);
         }
     }
 }
 
 /// Reads the types and phrases of a text, from left to right: chains are printed from the outside in.
-fn read_text(text: &str, is_typed: bool, best: &mut Best) {
+fn read_text(text: &str, is_typed: bool, type_kind: Option<FailureKind>, best: &mut Best) {
     let text = limits::head(text, limits::MAX_MATCHED_BYTES);
     if text.is_empty() {
         return;
@@ -118,6 +119,13 @@ fn read_text(text: &str, is_typed: bool, best: &mut Best) {
     }
     found.sort_by_key(|(at, ..)| *at);
     for (_, kind, strength, source) in found {
+        // Java's `ConnectException: Connection timed out`: the type says where, the text what.
+        let (kind, strength) = match (type_kind, kind) {
+            (Some(FailureKind::ConnectRefused), FailureKind::Timeout) => {
+                (FailureKind::ConnectTimeout, Strength::Exact)
+            }
+            _ => (kind, strength),
+        };
         // Only a runtime's own exception tells that this side gave up; a tool that writes so speaks of its own calls.
         if is_typed || kind != FailureKind::Cancelled {
             best.offer(kind, strength, source);

@@ -145,6 +145,7 @@ const GROUPS: &[Group] = &[
             "the remote certificate was rejected",
             "received fatal alert",
             "unsupported or unrecognized ssl message",
+            "unrecognized ssl message, plaintext connection",
             "server gave http response to https client",
             "first record does not look like a tls handshake",
             "ssl certificate problem",

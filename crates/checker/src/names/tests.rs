@@ -271,6 +271,7 @@ fn text_refines_a_type() {
     for (name, message, expected) in [
         ("java.net.ConnectException", "Connection refused", ConnectRefused),
         ("java.net.ConnectException", "", ConnectRefused),
+        ("java.net.ConnectException", "Connection timed out", ConnectTimeout),
         ("java.net.SocketTimeoutException", "Connect timed out", ConnectTimeout),
         ("java.net.SocketTimeoutException", "Read timed out", ReadTimeout),
         ("java.net.UnknownHostException", "h: Temporary failure in name resolution", NetworkUnreachable),

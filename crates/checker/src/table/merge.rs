@@ -14,7 +14,7 @@ pub(super) fn base(layer: &ParsedLayer) -> Vec<Entry> {
     let source: Arc<str> = Arc::from(layer.source.as_str());
     let entry = |rule: Rule| Entry { rule, layer: layer.kind, source: Arc::clone(&source) };
     let mut entries: Vec<Entry> = layer.rules.iter().cloned().map(entry).collect();
-    if !entries.last().is_some_and(|it| it.rule.id == FALLBACK_ID) {
+    if entries.last().is_none_or(|it| it.rule.id != FALLBACK_ID) {
         entries.retain(|it| it.rule.id != FALLBACK_ID);
         entries.push(entry(Rule::last_resort()));
     }

@@ -163,7 +163,10 @@ fn stores_are_read_and_their_passwords_never_shown() {
     }
     let mut loaded = Sources::default().load().unwrap();
     loaded.config.store = Some(url);
-    assert!(!loaded.print().contains("c@ret") && loaded.print().contains("***"), "the print masks the password");
+    assert!(
+        !loaded.print().contains("c@ret") && loaded.print().contains("***"),
+        "the print masks the password"
+    );
 }
 
 #[test]

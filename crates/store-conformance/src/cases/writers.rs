@@ -83,6 +83,7 @@ pub async fn overlapping_batches_end(fixture: &dyn Fixture) {
                     document.cooldowns.push(add.clone());
                     batch.documents.push(write(Some(before.version), document));
                 }
+                tokio::task::yield_now().await;
                 match store.commit(&batch).await {
                     Ok(_) => return,
                     Err(StoreError::Conflict { key }) => assert!(mine.contains(&key)),

@@ -1,8 +1,10 @@
 //! The feed beside transactions in flight.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ports::{DeleteSelector, Store};
+use ports::{DeleteSelector, DocumentFilter, Revision, Store, StoreError};
 
 use super::database::{TestDatabase, at, batch, insert, run, tool, value};
 use crate::feed;
@@ -170,5 +172,103 @@ async fn a_page_takes_the_whole_of_its_last_transaction() {
         }
     }
     assert_eq!(sizes, [10, 5]);
+    database.remove().await;
+}
+
+/// Two servers write the same keys, deletes among them, while strangers hold transactions open and a third server reads:
+/// whoever has reached a commit has seen it, or what replaced it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_feed_is_complete_over_servers_and_beside_strangers() {
+    let database = TestDatabase::create().await;
+    let acknowledged: Arc<Mutex<BTreeMap<String, (u64, Revision)>>> = Arc::default();
+    let mut writers = Vec::new();
+    for server in 0..2_u64 {
+        let store = Arc::new(database.open().await);
+        for writer in 0..4_u64 {
+            let (store, acknowledged) = (Arc::clone(&store), Arc::clone(&acknowledged));
+            writers.push(tokio::spawn(async move {
+                for round in 0..40 {
+                    let names: Vec<_> = (0..3)
+                        .map(|n| format!("t{}", (server + writer * 3 + round * 5 + n * 7) % 9))
+                        .collect();
+                    let (versions, revision) = if (round + writer) % 10 == 9 {
+                        let one = DeleteSelector::One(tool(&names[0]));
+                        match store.delete(&one, at(1)).await.expect("the delete") {
+                            (0, _) => continue,
+                            (_, revision) => (vec![revision.position], revision),
+                        }
+                    } else {
+                        let mut writes = Vec::new();
+                        for name in &names {
+                            let mut write = insert(&tool(name));
+                            let loaded = store.load_document(&write.document.key).await.expect("it answers");
+                            write.expected = loaded.map(|it| it.version);
+                            writes.push(write);
+                        }
+                        match store.commit(&batch(writes)).await {
+                            Ok(committed) => (committed.versions, committed.revision),
+                            Err(StoreError::Conflict { .. }) => continue,
+                            Err(error) => panic!("{error:?}"),
+                        }
+                    };
+                    let mut acknowledged = acknowledged.lock().expect("no panic");
+                    for (name, version) in names.into_iter().zip(versions) {
+                        let newest = acknowledged.entry(name).or_insert((version, revision.clone()));
+                        if newest.0 < version {
+                            *newest = (version, revision.clone());
+                        }
+                    }
+                }
+            }));
+        }
+    }
+    let mut stranger = database.connect().await;
+    let strangers = tokio::spawn(async move {
+        for _ in 0..100 {
+            let sql = "begin; select pg_current_xact_id(); select pg_sleep(0.02); rollback";
+            run(&mut stranger, sql).await;
+        }
+    });
+
+    let reader = database.open().await;
+    let mut place = Revision { position: 0, ..reader.head().await.expect("a head") };
+    let mut known: BTreeMap<String, (u64, bool)> = BTreeMap::new();
+    let mut n_pages = 0;
+    loop {
+        let is_over = writers.iter().all(|it| it.is_finished());
+        // Whatever is acknowledged by now and within reach must be in the page.
+        let before = acknowledged.lock().expect("no panic").clone();
+        let page = reader.changes(&place, 4).await.expect("the feed");
+        n_pages += 1;
+        assert!(page.next.position >= place.position);
+        place = page.next;
+        for change in page.changes {
+            let told = known.entry(change.key.tool_name).or_default();
+            assert!(told.0 <= change.version, "a version goes back");
+            *told = (change.version, change.document.is_some());
+        }
+        if page.more {
+            continue;
+        }
+        for (name, (version, revision)) in before {
+            let told = known.get(&name).map_or(0, |it| it.0);
+            let is_reached = revision.position <= place.position;
+            assert!(!is_reached || told >= version, "`{name}`: {told} is known, {version} was committed");
+        }
+        if is_over {
+            break;
+        }
+    }
+    for writer in writers {
+        writer.await.expect("the writer ends");
+    }
+    strangers.await.expect("they end");
+    assert!(n_pages > 10, "{n_pages}");
+    let filter = DocumentFilter { tenant_id: "acme".to_owned(), ..DocumentFilter::default() };
+    let there = reader.list_documents(&filter, None, 100).await.expect("the listing").documents;
+    let there: Vec<_> = there.into_iter().map(|it| (it.document.key.tool_name, it.version)).collect();
+    known.retain(|_, (_, is_there)| *is_there);
+    let told: Vec<_> = known.into_iter().map(|(name, (version, _))| (name, version)).collect();
+    assert_eq!(told, there);
     database.remove().await;
 }

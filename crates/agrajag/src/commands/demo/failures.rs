@@ -80,11 +80,7 @@ pub(super) fn refused_in_go() -> v1::Failure {
 /// The same fault as three runtimes print it: language, what the line shows, failure.
 pub(super) fn refused_in_three_languages() -> [(&'static str, &'static str, v1::Failure); 3] {
     [
-        (
-            "java",
-            "ConnectException",
-            thrown("java.net.ConnectException", "Connection refused", &[]),
-        ),
+        ("java", "ConnectException", thrown("java.net.ConnectException", "Connection refused", &[])),
         (
             "python",
             "ConnectionRefusedError",

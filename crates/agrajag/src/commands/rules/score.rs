@@ -5,7 +5,7 @@
 use std::io;
 
 use checker::corpus::{self, OfCertainty, Score};
-use checker::{DefaultAction, Options, ParsedLayer, RuleTable, Settings};
+use checker::{Options, ParsedLayer, RuleTable, Settings};
 use health_model::{Classification, Policy};
 
 use super::LayerArgs;
@@ -53,8 +53,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Exit, Error> {
     }
     let layers = args.layers.read()?;
     let table = table(&layers, args);
-    let action = if args.literal { DefaultAction::None } else { DefaultAction::Auto };
-    let settings = Settings { default_action: action, ..Settings::default() };
+    let settings = if args.literal { Settings::literal() } else { Settings::default() };
     let score = corpus::score(&rows, &table, &Policy::default(), &settings);
     match context.out.format() {
         Format::Json => {
@@ -134,7 +133,7 @@ fn confusion(score: &Score) -> Table {
             continue;
         }
         let cells: Vec<String> =
-            counts.iter().map(|it| if *it == 0 { "·".to_owned() } else { it.to_string() }).collect();
+            counts.iter().map(|it| if *it == 0 { ".".to_owned() } else { it.to_string() }).collect();
         let mut row: [&str; 8] = [label.as_str(); 8];
         for (cell, count) in row.iter_mut().skip(1).zip(&cells) {
             *cell = count;

@@ -1,0 +1,94 @@
+//! The suite finds what it is there to find: stores with one fault each do not pass.
+
+mod faulty;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ports::Store;
+use store_conformance::{Fixture, cases, run};
+use store_memory::MemoryStore;
+
+use faulty::{Fault, Faulty};
+
+/// Handles on one store, all with the same fault.
+struct Broken(MemoryStore, Fault);
+
+#[async_trait]
+impl Fixture for Broken {
+    async fn open(&self) -> Arc<dyn Store> {
+        Arc::new(Faulty { inner: self.0.handle(), fault: self.1 })
+    }
+}
+
+/// Whether each case passes on a store with the fault.
+macro_rules! passes {
+    ($fault:expr, $($case:ident),+) => {
+        [$((
+            stringify!($case),
+            catch_unwind(AssertUnwindSafe(|| {
+                run(async || Broken(MemoryStore::new("faulty"), $fault), cases::$case);
+            }))
+            .is_ok(),
+        )),+]
+    };
+}
+
+/// For each fault: the cases fail with it, and pass without.
+macro_rules! each_fault_is_found {
+    ($($test:ident: $fault:ident => [$($case:ident),+];)+) => {
+        $(#[test]
+        fn $test() {
+            for (case, passes) in passes!(Fault::None, $($case),+) {
+                assert!(passes, "{case} fails without a fault");
+            }
+            for (case, passes) in passes!(Fault::$fault, $($case),+) {
+                assert!(!passes, "{case} does not find {:?}", Fault::$fault);
+            }
+        })+
+    };
+}
+
+each_fault_is_found! {
+    overwriting: Overwrites => [
+        a_stale_write_conflicts, two_first_inserts_make_one_document, sixty_four_writers_lose_no_update,
+        overlapping_batches_end, writers_of_two_handles_lose_no_update, a_commit_is_all_or_nothing,
+        random_operations_agree_with_the_model
+    ];
+    half_a_commit: CommitsInParts => [a_commit_is_all_or_nothing, readers_see_whole_transactions];
+    answers_out_of_order: AnswersBackwards => [a_batch_answers_in_its_order];
+    a_lost_fraction: CutsInstants => [a_document_comes_back_whole];
+    a_stale_read: ReadsLate => [a_second_handle_sees_commits];
+    unsorted_containers: SortsContainers => [containers_come_in_the_order_asked];
+    mixed_tenants: MixesTenants => [tenants_never_mix, filters_list_what_matches];
+    a_filter_that_is_ignored: IgnoresStatus => [filters_list_what_matches, a_status_filter_follows_the_document];
+    pages_without_end: SaysThereIsMore => [a_page_goes_on_behind_its_place];
+    a_split_transaction: SplitsTransactions => [a_page_never_splits_a_transaction];
+    a_change_passed_over: SkipsChanges => [
+        the_feed_is_complete_under_concurrent_commits, pages_of_the_feed_resume, random_operations_agree_with_the_model
+    ];
+    a_delete_passed_over: HidesDeletes => [
+        the_feed_tells_inserts_updates_and_deletes, one_document_is_deleted, random_operations_agree_with_the_model
+    ];
+    a_gap_kept_quiet: NeverTooOld => [
+        a_revision_before_a_swept_tombstone_is_too_old, a_revision_of_another_epoch_is_refused
+    ];
+    an_event_for_each_hit: HitsAreWrites => [hits_change_no_version];
+    hits_of_nothing: KeepsStrayHits => [hits_of_absent_documents_are_dropped];
+    an_outage_that_ended_by_itself: ForgetsCensoring => [a_delete_censors_the_open_outage, the_sweep_deletes_old_sessions];
+    one_job_for_two: ClaimsTwice => [
+        no_two_claims_get_one_job, one_job_of_a_project_runs, claims_of_two_handles_are_exclusive,
+        random_operations_agree_with_the_model
+    ];
+    a_token_that_opens_all: IgnoresTokens => [an_ended_lease_is_taken_over, a_job_ends_once];
+    oldest_first: ForgetsRequests => [user_requests_go_first_then_the_oldest, a_user_request_raises_the_trigger];
+    rules_overwritten: IgnoresRuleVersions => [
+        a_rule_layer_is_changed_on_the_expected_version, concurrent_puts_of_a_rule_layer_do_not_overwrite
+    ];
+    a_sweep_that_does_nothing: NeverSweeps => [
+        the_sweep_deletes_old_sessions, the_sweep_takes_any_number, the_sweep_takes_counters_of_past_episodes,
+        the_last_200_outages_are_kept
+    ];
+    a_close_that_does_nothing: StaysOpen => [a_closed_store_is_unavailable];
+}
