@@ -123,7 +123,8 @@ impl Client {
     /// If it is refused or the answer has another length.
     pub async fn successes(&self, request: v1::RecordSuccessRequest) -> v1::RecordSuccessResponse {
         let n = request.successes.len();
-        let response = self.tools().record_success(request).await.expect("RecordSuccess answers").into_inner();
+        let response =
+            self.tools().record_success(request).await.expect("RecordSuccess answers").into_inner();
         assert_eq!(response.results.len(), n, "one result for each success");
         response
     }
@@ -164,8 +165,11 @@ impl Client {
     ///
     /// If there is none.
     pub async fn document(&self, key: v1::DocumentKey) -> v1::HealthDocument {
-        let request =
-            v1::GetDocumentRequest { tenant_id: messages::TENANT.to_owned(), key: Some(key), ..Default::default() };
+        let request = v1::GetDocumentRequest {
+            tenant_id: messages::TENANT.to_owned(),
+            key: Some(key),
+            ..Default::default()
+        };
         let response = self.admin().get_document(request).await.expect("GetDocument answers").into_inner();
         response.document.expect("a document")
     }

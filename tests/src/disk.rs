@@ -22,7 +22,11 @@ impl SmallDisk {
     pub fn on(folder: &Path) -> Self {
         let size = format!("size={MOUNTED_BYTES},mode=0755");
         let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(folder).stdout(Stdio::null()).stderr(Stdio::null());
+        mount
+            .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
+            .arg(folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let is_mounted = mount.status().is_ok_and(|it| it.success());
         Self { folder: folder.to_owned(), is_mounted }
     }

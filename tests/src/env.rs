@@ -28,7 +28,9 @@ pub const SEED: &str = "AGRAJAG_TEST_SEED";
 #[must_use]
 pub fn required(name: &str) -> String {
     let value = std::env::var(name).ok().filter(|it| !it.is_empty());
-    value.unwrap_or_else(|| panic!("`{name}` is not set; run the tests with `cargo xtask test`, which sets it"))
+    value.unwrap_or_else(|| {
+        panic!("`{name}` is not set; run the tests with `cargo xtask test`, which sets it")
+    })
 }
 
 /// The built binary.

@@ -126,9 +126,14 @@ mod tests {
 
     #[test]
     fn answers_are_read_with_a_length_and_in_chunks() {
-        let plain = parse(b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\n\r\nno").expect("an answer");
-        assert_eq!((plain.status, plain.header("content-type"), plain.body.as_str()), (404, Some("text/plain"), "no"));
-        let chunked = parse(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
+        let plain =
+            parse(b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\n\r\nno").expect("an answer");
+        assert_eq!(
+            (plain.status, plain.header("content-type"), plain.body.as_str()),
+            (404, Some("text/plain"), "no")
+        );
+        let chunked =
+            parse(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
         assert_eq!(chunked.expect("an answer").body, "abcde");
         assert!(parse(b"garbage").is_none());
     }

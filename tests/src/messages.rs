@@ -95,7 +95,12 @@ pub fn success(caller: v1::Caller, tool: v1::Tool) -> v1::RecordSuccessRequest {
 /// A report about a connection that hosts one tool.
 #[must_use]
 pub fn event(caller: v1::Caller, tool: v1::Tool, event: v1::ToolEvent) -> v1::RecordEventRequest {
-    v1::RecordEventRequest { caller: Some(caller), tools: vec![tool], event: event.into(), ..Default::default() }
+    v1::RecordEventRequest {
+        caller: Some(caller),
+        tools: vec![tool],
+        event: event.into(),
+        ..Default::default()
+    }
 }
 
 /// A question about tools.

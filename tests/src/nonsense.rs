@@ -4,7 +4,9 @@
 //! words of no enum, ids of somebody else. What comes out is well-formed; [`damaged`] sees to the rest.
 
 use agrajag_proto::FILE_DESCRIPTOR_SET;
-use prost_reflect::{DescriptorPool, DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, MethodDescriptor, Value};
+use prost_reflect::{
+    DescriptorPool, DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, MethodDescriptor, Value,
+};
 
 use crate::random::Random;
 

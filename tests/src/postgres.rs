@@ -119,10 +119,14 @@ impl Url {
     fn parse(url: &str) -> Result<Self> {
         let rest = url.split_once("://").map(|(_, rest)| rest).context("a URL has `://`")?;
         let (user, rest) = rest.split_once('@').context("the URL names no user")?;
-        ensure!(!user.contains(':'), "passwords are not spoken here; use a cluster that trusts local connections");
+        ensure!(
+            !user.contains(':'),
+            "passwords are not spoken here; use a cluster that trusts local connections"
+        );
         let (authority, database) = rest.split_once('/').context("the URL names no database")?;
         let database = database.split('?').next().unwrap_or_default();
-        let authority = if authority.contains(':') { authority.to_owned() } else { format!("{authority}:5432") };
+        let authority =
+            if authority.contains(':') { authority.to_owned() } else { format!("{authority}:5432") };
         Ok(Self { user: user.to_owned(), authority, database: database.to_owned() })
     }
 }
@@ -220,7 +224,10 @@ mod tests {
     #[test]
     fn a_url_is_taken_apart() {
         let url = Url::parse("postgres://postgres@127.0.0.1:5499/postgres?x=1").expect("a URL");
-        assert_eq!((url.user.as_str(), url.authority.as_str(), url.database.as_str()), ("postgres", "127.0.0.1:5499", "postgres"));
+        assert_eq!(
+            (url.user.as_str(), url.authority.as_str(), url.database.as_str()),
+            ("postgres", "127.0.0.1:5499", "postgres")
+        );
         assert!(Url::parse("postgres://a:secret@host/db").is_err());
         assert!(Url::parse("host/db").is_err());
     }

@@ -55,7 +55,12 @@ impl Codec for Raw {
 /// # Panics
 ///
 /// If the path is none or nothing answers in `limit`.
-pub async fn call(channel: Channel, path: &str, message: Vec<u8>, limit: Duration) -> Result<Option<Vec<u8>>, Status> {
+pub async fn call(
+    channel: Channel,
+    path: &str,
+    message: Vec<u8>,
+    limit: Duration,
+) -> Result<Option<Vec<u8>>, Status> {
     let work = async {
         let mut grpc = tonic::client::Grpc::new(channel).max_decoding_message_size(64 << 20);
         grpc.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;

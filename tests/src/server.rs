@@ -187,11 +187,9 @@ impl Setup {
             let address = free_address();
             let mut process = self.process(address);
             let client = Client::new(&format!("http://{address}"));
-            let is_up = wait::until("the child answers or ends", async || {
-                match client.serving("").await {
-                    Some(ServingStatus::Serving) => Some(true),
-                    _ => (!process.is_running()).then_some(false),
-                }
+            let is_up = wait::until("the child answers or ends", async || match client.serving("").await {
+                Some(ServingStatus::Serving) => Some(true),
+                _ => (!process.is_running()).then_some(false),
             });
             if !is_up.await {
                 assert!(process.printed().contains("in use"), "the child ended: {}", process.printed());
@@ -270,7 +268,10 @@ impl Server {
             Running::Here(Some(server)) => {
                 // The receiver is gone only if the server has ended by itself.
                 let _ = server.stop.send(());
-                tokio::time::timeout(wait::SOON, server.task).await.expect("it ends in time").expect("no panic");
+                tokio::time::timeout(wait::SOON, server.task)
+                    .await
+                    .expect("it ends in time")
+                    .expect("no panic");
             }
             Running::Here(None) => {}
             Running::Child(mut process) => {

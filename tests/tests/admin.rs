@@ -5,7 +5,8 @@ use agrajag_proto::v1::delete_documents_request::Target;
 use agrajag_proto::v1::{Classification, ErrorReason, HealthStatus, Scope, SuccessOutcome, ToolState};
 use agrajag_tests::client::refusal;
 use agrajag_tests::messages::{
-    at_micros, at_project, caller, http, http_body, in_session, key, micros, connection_refused, rest, seconds,
+    at_micros, at_project, caller, connection_refused, http, http_body, in_session, key, micros, rest,
+    seconds,
 };
 use agrajag_tests::on_every_store;
 use agrajag_tests::server::{Server, Setup};
@@ -94,7 +95,10 @@ async fn marks_are_written_and_told(server: &Server) {
     assert_eq!(document.origin(), v1::StatusOrigin::Admin);
     assert_eq!(document.recovery_basis(), v1::RecoveryBasis::Admin);
     assert_eq!(document.classification(), Classification::TechnicallyBroken);
-    assert_eq!((document.history[0].note.as_str(), document.history[0].by.as_str()), ("vendor maintenance", "admin/olga"));
+    assert_eq!(
+        (document.history[0].note.as_str(), document.history[0].by.as_str()),
+        ("vendor maintenance", "admin/olga")
+    );
     let health = client.health(caller("bob"), tool.clone()).await;
     assert_eq!(health.retry_at, Some(eta), "a person's word is passed on as it is");
     assert!(!health.words.contains("vendor"), "{}", health.words);
@@ -167,7 +171,8 @@ async fn cooldowns_are_set_and_cleared_by_hand(server: &Server) {
     };
     let answer = client.admin().set_cooldown(set("http-5xx", "")).await.expect("set").into_inner();
     let stored = answer.document.expect("the document").cooldowns.remove(0);
-    let length = micros(stored.until.as_ref().expect("an end")) - micros(stored.opened_at.as_ref().expect("a start"));
+    let length =
+        micros(stored.until.as_ref().expect("an end")) - micros(stored.opened_at.as_ref().expect("a start"));
     assert_eq!(length, 40 * 24 * 3_600 * 1_000_000, "an administrator's word is not capped");
     for (signature, user) in [("timeout", ""), ("timeout", "alice"), ("timeout", "bob")] {
         client.admin().set_cooldown(set(signature, user)).await.expect("set");
@@ -184,9 +189,8 @@ async fn cooldowns_are_set_and_cleared_by_hand(server: &Server) {
         user_id: user.map(str::to_owned),
         ..Default::default()
     };
-    let cleared = async |request| {
-        client.admin().clear_cooldown(request).await.expect("cleared").into_inner().n_cleared
-    };
+    let cleared =
+        async |request| client.admin().clear_cooldown(request).await.expect("cleared").into_inner().n_cleared;
     assert_eq!(cleared(clear("no-such", None)).await, 0);
     assert_eq!(cleared(clear("timeout", Some("alice"))).await, 1, "hers alone");
     assert_eq!(cleared(clear("timeout", Some(""))).await, 1, "the scope-wide one alone");
@@ -209,11 +213,8 @@ async fn documents_are_cleared_and_deleted(server: &Server) {
         v1::ToolEvent::ConnectionClosed,
     );
     client.event(lost).await;
-    let clear = v1::ClearDocumentRequest {
-        tenant_id: tenant(),
-        key: Some(at_project("a")),
-        ..Default::default()
-    };
+    let clear =
+        v1::ClearDocumentRequest { tenant_id: tenant(), key: Some(at_project("a")), ..Default::default() };
     let document = client.admin().clear_document(clear.clone()).await.expect("cleared").into_inner().document;
     let document = document.expect("the document");
     assert!(document.history.is_empty() && document.cooldowns.is_empty());
@@ -229,11 +230,8 @@ async fn documents_are_cleared_and_deleted(server: &Server) {
     };
     assert_eq!(delete(Target::Key(at_project("nothing"))).await, 0);
     assert_eq!(delete(Target::Key(at_project("b"))).await, 1);
-    let missing = v1::GetDocumentRequest {
-        tenant_id: tenant(),
-        key: Some(at_project("b")),
-        ..Default::default()
-    };
+    let missing =
+        v1::GetDocumentRequest { tenant_id: tenant(), key: Some(at_project("b")), ..Default::default() };
     let refused = refusal(client.admin().get_document(missing).await);
     assert_eq!(refused.reason, ErrorReason::DocumentNotFound);
     assert_eq!(delete(Target::UserId("alice".to_owned())).await, 3, "of hers, and of nobody else");
@@ -258,7 +256,9 @@ async fn listings_are_paged_and_filtered(server: &Server) {
         let mut request = v1::ListDocumentsRequest { tenant_id: tenant(), page_size: 2, ..request };
         loop {
             let page = client.admin().list_documents(request.clone()).await.expect("a page").into_inner();
-            assert!(page.documents.len() <= 2 && !page.documents.is_empty() || page.next_page_token.is_empty());
+            assert!(
+                page.documents.len() <= 2 && !page.documents.is_empty() || page.next_page_token.is_empty()
+            );
             found.extend(page.documents.into_iter().map(|it| it.key.expect("a key")));
             if page.next_page_token.is_empty() {
                 return found;

@@ -37,11 +37,16 @@ fn the_demo_plays_its_story() {
 async fn the_first_minute() {
     let home = tempfile::tempdir().expect("a folder");
     let server = Setup::sqlite().spawn().await;
-    let line = ["check", "--tool", "jira_search", "--tenant", "acme", "--project", "essay", "--user", "alice"];
+    let line =
+        ["check", "--tool", "jira_search", "--tenant", "acme", "--project", "essay", "--user", "alice"];
     let line: Vec<&str> = line.into_iter().chain(["--http-status", "403"]).collect();
     let output = agrajag(home.path(), Some(&server), &line);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    assert!(output.stdout.contains("USER_PERMISSION") && output.stdout.contains("http-403"), "{}", output.stdout);
+    assert!(
+        output.stdout.contains("USER_PERMISSION") && output.stdout.contains("http-403"),
+        "{}",
+        output.stdout
+    );
     let as_json: Vec<&str> = line.iter().copied().chain(["--output", "json"]).collect();
     let output = agrajag(home.path(), Some(&server), &as_json);
     let answer: serde_json::Value = serde_json::from_str(&output.stdout).expect("one JSON object");
@@ -50,7 +55,11 @@ async fn the_first_minute() {
 
     let lookup = |tools: &[&str]| {
         let line = ["lookup", "--tenant", "acme", "--project", "essay", "--user", "alice"];
-        agrajag(home.path(), Some(&server), &line.into_iter().chain(tools.iter().copied()).collect::<Vec<_>>())
+        agrajag(
+            home.path(),
+            Some(&server),
+            &line.into_iter().chain(tools.iter().copied()).collect::<Vec<_>>(),
+        )
     };
     assert_eq!(lookup(&["jira_search", "wiki"]).code, Some(0));
     server.client.verdict(caller("alice"), rest("mail"), http_header(429, "Retry-After", "600")).await;
@@ -72,7 +81,8 @@ async fn exit_codes_tell_what_went_wrong() {
     let error: serde_json::Value = serde_json::from_str(&output.stderr).expect("one JSON object");
     assert!(error.to_string().contains(&address), "{error}");
     let server = Setup::memory().start().await;
-    let output = agrajag(home.path(), Some(&server), &["check", "--tool", &"n".repeat(257), "--http-status", "500"]);
+    let output =
+        agrajag(home.path(), Some(&server), &["check", "--tool", &"n".repeat(257), "--http-status", "500"]);
     assert_eq!(output.code, Some(2), "a field that the server does not accept: {}", output.stderr);
     assert!(output.stderr.contains("tool.name"), "{}", output.stderr);
 }

@@ -38,7 +38,8 @@ fn rows() -> Vec<Row> {
     let endpoint = v1::Failure { not_found_of: v1::NotFoundOf::Endpoint.into(), ..http(404) };
     let misfit = v1::Failure { schema_violation: true, ..Default::default() };
     let tool_exception = v1::Failure { kind: v1::FailureKind::ToolException.into(), ..Default::default() };
-    let manual = v1::Failure { message: "Manual not found: deploy-guide".to_owned(), ..tool_exception.clone() };
+    let manual =
+        v1::Failure { message: "Manual not found: deploy-guide".to_owned(), ..tool_exception.clone() };
     vec![
         Row {
             rule: "http-401-expired-token",
@@ -133,10 +134,13 @@ async fn the_effective_rules_are_the_twelve_in_their_order() {
     let server = server().await;
     let response = server.client.admin().get_effective_rules(v1::GetEffectiveRulesRequest::default()).await;
     let rules = response.expect("the rules").into_inner().rules;
-    let found: Vec<_> =
-        rules.iter().map(|it| (it.rule_id.as_str(), it.signature.as_str(), it.classification(), it.locked)).collect();
+    let found: Vec<_> = rules
+        .iter()
+        .map(|it| (it.rule_id.as_str(), it.signature.as_str(), it.classification(), it.locked))
+        .collect();
     let wanted = rows();
-    let wanted: Vec<_> = wanted.iter().map(|it| (it.rule, it.signature, it.classification, it.locked)).collect();
+    let wanted: Vec<_> =
+        wanted.iter().map(|it| (it.rule, it.signature, it.classification, it.locked)).collect();
     assert_eq!(found, wanted);
     for (at, rule) in rules.iter().enumerate() {
         assert_eq!((rule.position as usize, rule.origin()), (at + 1, RuleOrigin::Bundled));
@@ -193,8 +197,10 @@ async fn what_is_no_signal_changes_nothing() {
 async fn a_broken_target_never_takes_the_tool_down() {
     let server = server().await;
     let fetch = v1::Tool { target: v1::ToolTarget::Argument.into(), ..rest("fetch_url") };
-    let verdict =
-        server.client.verdict(caller("alice"), fetch.clone(), exception("java.net.ConnectException", "refused")).await;
+    let verdict = server
+        .client
+        .verdict(caller("alice"), fetch.clone(), exception("java.net.ConnectException", "refused"))
+        .await;
     assert_eq!(verdict.fault(), v1::Fault::Target, "{verdict:?}");
     assert_eq!(server.client.state(caller("alice"), fetch).await, ToolState::Ok);
 }

@@ -42,7 +42,11 @@ async fn fails_open(server: &Server, reasons: &[ErrorReason]) {
     assert_eq!((verdict.signature.as_str(), verdict.durability()), ("connect-refused", Durability::None));
     assert!(verdict.text.starts_with("Call of `unheard_of` failed"), "{}", verdict.text);
     let response = client.check(check(caller("alice"), rest("unheard_of"), http(500))).await;
-    assert_eq!(response.verdict.expect("a verdict").diagnosis(), v1::DiagnosisState::Suppressed, "no job was made");
+    assert_eq!(
+        response.verdict.expect("a verdict").diagnosis(),
+        v1::DiagnosisState::Suppressed,
+        "no job was made"
+    );
     let response = client.lookup(lookup(caller("alice"), [rest("never_seen")])).await;
     assert_eq!(response.tools[0].state(), ToolState::Ok, "unknown means usable");
     let result = client.success(caller("alice"), rest("never_seen")).await;
@@ -54,15 +58,22 @@ async fn fails_open(server: &Server, reasons: &[ErrorReason]) {
 
 /// Waits until the server has noticed, and checks what it tells operators.
 async fn tells_operators(server: &Server) {
-    until("the server tells that its store is away", async || (!server.has_store().await).then_some(())).await;
+    until("the server tells that its store is away", async || (!server.has_store().await).then_some(()))
+        .await;
     let health = plain::get(server.address, "/healthz").await;
-    assert_eq!((health.status, health.json()["store"].as_str()), (200, Some("away")), "it serves all the same");
+    assert_eq!(
+        (health.status, health.json()["store"].as_str()),
+        (200, Some("away")),
+        "it serves all the same"
+    );
 }
 
 async fn goes_on(server: &Server) {
     until("the store is back", async || server.has_store().await.then_some(())).await;
     until("writes are taken again", async || mark(&server.client, "afterwards").await.ok()).await;
-    let verdict = server.client.verdict(caller("alice"), rest("afterwards_too"), connection_refused()).await;
+    // A tool of its own each time: a failure that is known already has nothing to store.
+    let tool = format!("afterwards_{}", server.client.now().await);
+    let verdict = server.client.verdict(caller("alice"), rest(&tool), connection_refused()).await;
     assert_eq!(verdict.durability(), Durability::Committed);
 }
 
@@ -90,7 +101,11 @@ async fn a_file_that_is_no_database() {
     let home = tempfile::tempdir().expect("a folder");
     let output = start_required(home.path(), &format!("sqlite:{}", file.display()));
     assert_eq!(output.code, Some(1), "{}", output.stderr);
-    assert!(output.stderr.contains("not a SQLite database") && output.stderr.contains("store"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("not a SQLite database") && output.stderr.contains("store"),
+        "{}",
+        output.stderr
+    );
     // Once it is moved away the server makes a store of its own.
     fs::rename(&file, file.with_extension("diary")).expect("moved");
     goes_on(&server).await;

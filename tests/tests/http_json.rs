@@ -94,8 +94,16 @@ async fn wrong_bodies_are_told_where() {
         (r#"{"failure": {"occurredAt": "yesterday"}}"#, "occurredAt"),
     ] {
         let reply = post(server.address, "/v1/check", body).await;
-        assert_eq!((reply.status, problem(&reply).0), (400, ErrorReason::MalformedRequest), "{body}: {reply:?}");
-        assert!(reply.json()["detail"].as_str().is_some_and(|it| it.contains(word)), "{body}: {}", reply.body);
+        assert_eq!(
+            (reply.status, problem(&reply).0),
+            (400, ErrorReason::MalformedRequest),
+            "{body}: {reply:?}"
+        );
+        assert!(
+            reply.json()["detail"].as_str().is_some_and(|it| it.contains(word)),
+            "{body}: {}",
+            reply.body
+        );
     }
     let deep = "[".repeat(200_000);
     let reply = post(server.address, "/v1/check", deep).await;
@@ -133,7 +141,11 @@ async fn web_pages_are_refused() {
     let server = Setup::memory().start().await;
     let body = r#"{"caller": {"tenantId": "acme"}, "tool": {"name": "a"}}"#;
     let plain = head("POST", "/v1/check", server.address, Some("text/plain"), body.len());
-    assert_eq!(exchange(server.address, &plain, body.as_bytes()).await.status, 200, "any content type is JSON");
+    assert_eq!(
+        exchange(server.address, &plain, body.as_bytes()).await.status,
+        200,
+        "any content type is JSON"
+    );
     let paged = plain.replacen("\r\n\r\n", "\r\norigin: https://evil.example\r\n\r\n", 1);
     let reply = exchange(server.address, &paged, body.as_bytes()).await;
     assert!((400..500).contains(&reply.status), "{reply:?}");

@@ -47,7 +47,9 @@ async fn write(client: Client, round: u64, writer: u64, ledger: &Ledger) {
         if n % 2 == 0 {
             continue;
         }
-        let Ok(answer) = client.tools().record_success(success(caller("bob"), rest(&tool))).await else { return };
+        let Ok(answer) = client.tools().record_success(success(caller("bob"), rest(&tool))).await else {
+            return;
+        };
         let answer = answer.into_inner();
         assert_eq!(answer.results[0].outcome(), SuccessOutcome::Cleared);
         assert_eq!(answer.durability(), Durability::Committed);
@@ -83,12 +85,15 @@ async fn kill_twenty_times(setup: Setup, what: &str) {
         let seed = random.next_u64();
         let span = u64::try_from(LIFE.as_micros()).expect("less than a second");
         let life = Duration::from_micros(Random::new(seed).below(span));
-        let load = futures::future::join_all((0..WRITERS).map(|it| write(server.client.clone(), round, it, &ledger)));
+        let load = futures::future::join_all(
+            (0..WRITERS).map(|it| write(server.client.clone(), round, it, &ledger)),
+        );
         let killed = async {
             until("the first acknowledgement", async || {
                 let prefix = format!("r{round}_");
                 let ledger = ledger.lock().expect("no panic");
-                let mut known = ledger.range(prefix.clone()..).take_while(|(tool, _)| tool.starts_with(&prefix));
+                let mut known =
+                    ledger.range(prefix.clone()..).take_while(|(tool, _)| tool.starts_with(&prefix));
                 known.any(|(_, it)| it.acknowledged == ToolState::Down).then_some(())
             })
             .await;
@@ -98,7 +103,9 @@ async fn kill_twenty_times(setup: Setup, what: &str) {
         let (_, setup) = futures::future::join(load, killed).await;
         server = setup.spawn().await;
         let kept = verify(&server.client, &ledger, seed).await;
-        eprintln!("{what}: round {round} (seed {seed}): killed after {life:?}, {kept} acknowledged and there");
+        eprintln!(
+            "{what}: round {round} (seed {seed}): killed after {life:?}, {kept} acknowledged and there"
+        );
         assert!(kept > acknowledged, "round {round} lost what it had acknowledged");
         acknowledged = kept;
     }

@@ -3,7 +3,7 @@
 use agrajag_proto::v1;
 use agrajag_proto::v1::{ErrorReason, Placement, SurfaceMode, ToolState, Visibility};
 use agrajag_tests::client::{refusal, warned};
-use agrajag_tests::messages::{caller, http_body, http_header, lookup, micros, connection_refused, rest};
+use agrajag_tests::messages::{caller, connection_refused, http_body, http_header, lookup, micros, rest};
 use agrajag_tests::server::{Server, Setup};
 use tonic::Code;
 

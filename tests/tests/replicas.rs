@@ -3,7 +3,9 @@
 use agrajag_proto::v1;
 use agrajag_proto::v1::{DiagnosisState, ErrorReason, ToolState, WarningCode};
 use agrajag_tests::client::{refusal, warned};
-use agrajag_tests::messages::{at_project, caller, check, http, http_body, lookup, connection_refused, rest, success};
+use agrajag_tests::messages::{
+    at_project, caller, check, connection_refused, http, http_body, lookup, rest, success,
+};
 use agrajag_tests::on_every_store;
 use agrajag_tests::postgres::Database;
 use agrajag_tests::server::{Server, Setup};
@@ -48,13 +50,15 @@ async fn read_your_writes(first: &Server, second: &Server) {
         // The other server has looked already, so that it holds a copy in which the tool is fine.
         assert_eq!(second.client.state(caller("bob"), tool.clone()).await, ToolState::Ok);
         let written = first.client.check(check(caller("alice"), tool.clone(), connection_refused())).await;
-        let ask = v1::LookupRequest {
-            at_least: written.revision.clone(),
-            ..lookup(caller("bob"), [tool.clone()])
-        };
+        let ask =
+            v1::LookupRequest { at_least: written.revision.clone(), ..lookup(caller("bob"), [tool.clone()]) };
         let read = second.client.lookup(ask).await;
         assert_eq!(read.tools[0].state(), ToolState::Down, "tool {n}");
-        assert!(!warned(&read.warnings).iter().any(|(it, _)| *it == WarningCode::Behind), "{:?}", read.warnings);
+        assert!(
+            !warned(&read.warnings).iter().any(|(it, _)| *it == WarningCode::Behind),
+            "{:?}",
+            read.warnings
+        );
         let cleared = second.client.successes(success(caller("bob"), tool.clone())).await;
         let ask = v1::LookupRequest { at_least: cleared.revision, ..lookup(caller("alice"), [tool.clone()]) };
         assert_eq!(first.client.lookup(ask).await.tools[0].state(), ToolState::Ok, "tool {n}");
@@ -93,7 +97,11 @@ async fn one_job(first: &Server, second: &Server) {
     let verdicts = futures::future::join_all(calls).await;
     let enqueued = verdicts.iter().filter(|it| it.diagnosis() == DiagnosisState::Enqueued).count();
     let coalesced = verdicts.iter().filter(|it| it.diagnosis() == DiagnosisState::Coalesced).count();
-    assert_eq!((enqueued, coalesced), (1, 0), "one of them made the job, in the commit that opened the window");
+    assert_eq!(
+        (enqueued, coalesced),
+        (1, 0),
+        "one of them made the job, in the commit that opened the window"
+    );
     assert_eq!(first.client.jobs().await.len(), 1);
     until("both servers' hits are added up", async || {
         let document = first.client.document(at_project("search")).await;
@@ -113,7 +121,8 @@ patterns:
     signature: teapot
     classification: USER_INPUT
 ";
-    let put = v1::PutRuleLayerRequest { tenant_id: "acme".to_owned(), yaml: yaml.to_owned(), ..Default::default() };
+    let put =
+        v1::PutRuleLayerRequest { tenant_id: "acme".to_owned(), yaml: yaml.to_owned(), ..Default::default() };
     first.client.admin().put_rule_layer(put).await.expect("put");
     let began = std::time::Instant::now();
     until("the rule is in force on the other server", async || {
@@ -134,21 +143,29 @@ async fn tenants_never_see_each_other(server: &Server) {
     client.verdict(caller("alice"), rest("search"), http(500)).await;
     let put = v1::PutRuleLayerRequest {
         tenant_id: "acme".to_owned(),
-        yaml: "patterns: [{ id: t, match: { httpStatus: 418 }, signature: teapot, classification: USER_INPUT }]"
-            .to_owned(),
+        yaml:
+            "patterns: [{ id: t, match: { httpStatus: 418 }, signature: teapot, classification: USER_INPUT }]"
+                .to_owned(),
         ..Default::default()
     };
     client.admin().put_rule_layer(put).await.expect("put");
 
     let response = client.lookup(lookup(globex(), ["jira", "mail", "search"].map(rest))).await;
-    assert!(response.tools.iter().all(|it| it.state() == ToolState::Ok && !it.report_success), "{response:?}");
+    assert!(
+        response.tools.iter().all(|it| it.state() == ToolState::Ok && !it.report_success),
+        "{response:?}"
+    );
     assert!(client.lookup(lookup(globex(), [])).await.tools.is_empty());
     let verdict = client.verdict(globex(), rest("search"), http(500)).await;
     assert_eq!(verdict.diagnosis(), DiagnosisState::Enqueued, "acme's cooldown and job are not globex's");
     assert_ne!(client.verdict(globex(), rest("kettle"), http(418)).await.signature, "teapot");
     let result = client.success(globex(), rest("jira")).await;
     assert_eq!(result.outcome(), v1::SuccessOutcome::NothingToClear);
-    assert_eq!(client.state(caller("bob"), rest("jira")).await, ToolState::Down, "and clears nothing of acme");
+    assert_eq!(
+        client.state(caller("bob"), rest("jira")).await,
+        ToolState::Down,
+        "and clears nothing of acme"
+    );
 
     let get = v1::GetDocumentRequest {
         tenant_id: "globex".to_owned(),

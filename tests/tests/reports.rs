@@ -4,8 +4,8 @@ use agrajag_proto::v1;
 use agrajag_proto::v1::{Classification, ErrorReason, SuccessOutcome, ToolState, WarningCode};
 use agrajag_tests::client::{refusal, warned};
 use agrajag_tests::messages::{
-    at_micros, at_project, caller, check, client, event, header, http, http_body, in_session, micros, connection_refused, rest,
-    seconds, success,
+    at_micros, at_project, caller, check, client, connection_refused, event, header, http, http_body,
+    in_session, micros, rest, seconds, success,
 };
 use agrajag_tests::on_every_store;
 use agrajag_tests::server::{Server, Setup};
@@ -41,13 +41,18 @@ async fn a_report_with_an_id_counts_once(server: &Server) {
     assert_eq!(document.cooldowns[0].hits, 1, "counted once");
 
     server.client.verdict(caller("alice"), rest("jira"), connection_refused()).await;
-    let report = v1::RecordSuccessRequest { report_id: "9a".to_owned(), ..success(caller("alice"), rest("jira")) };
+    let report =
+        v1::RecordSuccessRequest { report_id: "9a".to_owned(), ..success(caller("alice"), rest("jira")) };
     let first = server.client.successes(report.clone()).await;
     assert_eq!(first.results[0].outcome(), SuccessOutcome::Cleared);
     server.client.verdict(caller("alice"), rest("jira"), connection_refused()).await;
     let again = server.client.successes(report).await;
     assert_eq!(again.results, first.results);
-    assert_eq!(server.client.state(caller("alice"), rest("jira")).await, ToolState::Down, "the retry cleared nothing");
+    assert_eq!(
+        server.client.state(caller("alice"), rest("jira")).await,
+        ToolState::Down,
+        "the retry cleared nothing"
+    );
 }
 
 /// DESIGN §5: unknown words, odd headers, numbers out of range, future and ancient clocks are passed over, dropped or
@@ -80,10 +85,14 @@ async fn odd_values_become_warnings() {
     let request = v1::CheckRequest { detail: 42, ..check(caller("alice"), tool, failure) };
     let response = server.client.check(request).await;
     let verdict = response.verdict.expect("a verdict");
-    assert_eq!((verdict.classification(), verdict.signature.as_str()), (Classification::UserPermission, "http-403"));
+    assert_eq!(
+        (verdict.classification(), verdict.signature.as_str()),
+        (Classification::UserPermission, "http-403")
+    );
     let warned = warned(&response.warnings);
     let unknown = ["failure.dispatch_code", "failure.kind", "failure.phase", "failure.credential"];
-    let unknown = unknown.into_iter().chain(["failure.not_found_of", "tool.kind", "tool.target", "tool.home_scope"]);
+    let unknown =
+        unknown.into_iter().chain(["failure.not_found_of", "tool.kind", "tool.target", "tool.home_scope"]);
     for field in unknown.chain(["detail"]) {
         assert!(warned.contains(&(WarningCode::UnknownValue, field)), "{field}: {warned:?}");
     }
@@ -132,7 +141,11 @@ async fn a_long_body_is_cut_and_not_rejected() {
     let inside = format!("{}{marker}{}", "x".repeat((16 << 10) - marker.len()), "y".repeat(4 << 20));
     let response = server.client.check(check(caller("alice"), rest("a"), http_body(401, &inside))).await;
     assert_eq!(response.verdict.expect("a verdict").signature, "http-401-expired");
-    assert!(warned(&response.warnings).contains(&(WarningCode::Cut, "failure.body")), "{:?}", response.warnings);
+    assert!(
+        warned(&response.warnings).contains(&(WarningCode::Cut, "failure.body")),
+        "{:?}",
+        response.warnings
+    );
     let behind = format!("{}{marker}", "x".repeat(16 << 10));
     let response = server.client.check(check(caller("alice"), rest("b"), http_body(401, &behind))).await;
     assert_eq!(response.verdict.expect("a verdict").signature, "http-401");
@@ -184,9 +197,15 @@ async fn whose_state_it_is_must_be_said() {
     assert_eq!((refused.code, refused.reason), (Code::InvalidArgument, ErrorReason::InvalidField));
     let mut fields = refused.fields();
     fields.sort_unstable();
-    let wanted = ["caller.project_id", "caller.session_id", "caller.tenant_id", "caller.user_id", "report_id"];
+    let wanted =
+        ["caller.project_id", "caller.session_id", "caller.tenant_id", "caller.user_id", "report_id"];
     assert_eq!(fields, wanted.into_iter().chain(["tool.name", "tool.provider"]).collect::<Vec<_>>());
-    assert!(refused.violations.iter().all(|(_, it)| it.contains("128") || it.contains("256") || it.contains("control")));
+    assert!(
+        refused
+            .violations
+            .iter()
+            .all(|(_, it)| it.contains("128") || it.contains("256") || it.contains("control"))
+    );
 
     let name = |name: &str| check(caller("alice"), rest(name), http(500));
     for odd in ["", &long, "two\nlines", "\0"] {
@@ -236,15 +255,25 @@ async fn without_an_id_nothing_is_stored() {
     let server = Setup::memory().start().await;
     let response = server.client.check(check(caller(""), rest("jira"), http(403))).await;
     assert_eq!(response.verdict.expect("a verdict").durability(), v1::Durability::None);
-    assert!(warned(&response.warnings).iter().any(|(it, _)| *it == WarningCode::NotStored), "{:?}", response.warnings);
+    assert!(
+        warned(&response.warnings).iter().any(|(it, _)| *it == WarningCode::NotStored),
+        "{:?}",
+        response.warnings
+    );
     let expired = http_body(401, "token_expired");
     let response = server.client.check(check(caller(""), rest("jira"), expired)).await;
     assert_eq!(response.verdict.expect("a verdict").classification(), Classification::UserSpecificTechnical);
     let lost = event(caller("alice"), client("editor"), v1::ToolEvent::ConnectionClosed);
     let refused_or_told = server.client.event(lost).await;
-    assert_ne!(refused_or_told.results[0].outcome(), v1::EventOutcome::Applied, "there is no session to write it at");
+    assert_ne!(
+        refused_or_told.results[0].outcome(),
+        v1::EventOutcome::Applied,
+        "there is no session to write it at"
+    );
     let list = v1::ListDocumentsRequest { tenant_id: "acme".to_owned(), ..Default::default() };
-    assert!(server.client.admin().list_documents(list).await.expect("a page").into_inner().documents.is_empty());
+    assert!(
+        server.client.admin().list_documents(list).await.expect("a page").into_inner().documents.is_empty()
+    );
 }
 
 /// DESIGN §2.6, §9: secrets in a failure never come back: not in a verdict, a document, a job or the evidence.
@@ -252,14 +281,20 @@ async fn without_an_id_nothing_is_stored() {
 async fn secrets_do_not_come_back() {
     let server = Setup::memory().start().await;
     let secret = "sk-live-4eC39HqLyjWDarjtT1zdp7dc";
-    let body = format!("{{\"error\":\"boom\",\"authorization\":\"Bearer {secret}\",\"password\": \"{secret}\"}}");
+    let body =
+        format!("{{\"error\":\"boom\",\"authorization\":\"Bearer {secret}\",\"password\": \"{secret}\"}}");
     let failure = v1::Failure {
         message: format!("GET https://alice:{secret}@api.example.com/v1?api_key={secret} failed"),
-        headers: vec![header("Authorization", &format!("Bearer {secret}")), header("Set-Cookie", &format!("s={secret}"))],
+        headers: vec![
+            header("Authorization", &format!("Bearer {secret}")),
+            header("Set-Cookie", &format!("s={secret}")),
+        ],
         ..http_body(500, &body)
     };
-    let request =
-        v1::CheckRequest { detail: v1::DetailLevel::Full.into(), ..check(caller("alice"), rest("search"), failure) };
+    let request = v1::CheckRequest {
+        detail: v1::DetailLevel::Full.into(),
+        ..check(caller("alice"), rest("search"), failure)
+    };
     let response = server.client.check(request).await;
     assert!(!format!("{response:?}").contains(secret), "{response:?}");
     let jobs = format!("{:?}", server.client.jobs().await);

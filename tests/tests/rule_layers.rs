@@ -78,7 +78,11 @@ async fn layers_are_put_and_deleted(server: &Server) {
     let layer = first.layer.expect("the layer");
     assert_eq!((layer.source(), layer.n_rules, layer.n_skipped), (RuleLayerSource::Store, 1, 0));
     assert!(layer.version > 0);
-    assert_eq!(signature(client, failure.clone()).await, "jira-no-board", "in force at once where it was put");
+    assert_eq!(
+        signature(client, failure.clone()).await,
+        "jira-no-board",
+        "in force at once where it was put"
+    );
     let elsewhere = v1::Caller { project_id: "other".to_owned(), ..caller("alice") };
     let verdict = client.verdict(elsewhere, rest("board"), failure.clone()).await;
     assert_eq!(verdict.signature, before, "another project has another table");
@@ -92,7 +96,8 @@ async fn layers_are_put_and_deleted(server: &Server) {
 
     let list = v1::ListRuleLayersRequest { tenant_id: "acme".to_owned(), include_yaml: true };
     let layers = client.admin().list_rule_layers(list).await.expect("a list").into_inner().layers;
-    let listed: Vec<_> = layers.iter().map(|it| (it.project_id.as_str(), it.yaml.as_str(), it.version)).collect();
+    let listed: Vec<_> =
+        layers.iter().map(|it| (it.project_id.as_str(), it.yaml.as_str(), it.version)).collect();
     assert_eq!(listed, [("essay", MARKER, next.version)]);
     assert!(layers[0].by.contains("olga"));
 
@@ -136,14 +141,12 @@ patterns:
     let failure = http_body(200, "no permission for this board");
     assert_eq!(signature(client, failure).await, "jira-no-board", "what was in force stays");
 
-    let validate = v1::ValidateRulesRequest {
-        yaml: bad.to_owned(),
-        tenant_id: "acme".to_owned(),
-        ..Default::default()
-    };
+    let validate =
+        v1::ValidateRulesRequest { yaml: bad.to_owned(), tenant_id: "acme".to_owned(), ..Default::default() };
     let answer = client.admin().validate_rules(validate).await.expect("an answer").into_inner();
     assert!(!answer.valid && answer.n_skipped >= 1, "{answer:?}");
-    let errors: Vec<_> = answer.diagnostics.iter().filter(|it| it.severity() == RuleSeverity::Error).collect();
+    let errors: Vec<_> =
+        answer.diagnostics.iter().filter(|it| it.severity() == RuleSeverity::Error).collect();
     assert!(errors.len() >= 2 && errors.iter().all(|it| it.line > 0 && !it.message.is_empty()), "{errors:?}");
     let good = v1::ValidateRulesRequest { yaml: MARKER.to_owned(), ..Default::default() };
     let answer = client.admin().validate_rules(good).await.expect("an answer").into_inner();
@@ -165,7 +168,10 @@ async fn files_are_followed() {
     assert_eq!(signature(client, failure()).await, "tenant", "in force at the start");
     let in_force = async |wanted: &str| {
         let began = std::time::Instant::now();
-        within(IN_FORCE + SLACK, wanted, async || (signature(client, failure()).await == wanted).then_some(())).await;
+        within(IN_FORCE + SLACK, wanted, async || {
+            (signature(client, failure()).await == wanted).then_some(())
+        })
+        .await;
         let took = began.elapsed();
         eprintln!("`{wanted}` in force after {took:?}");
     };
@@ -205,7 +211,10 @@ async fn one_bad_rule_is_skipped_alone() {
     .await;
     let of_acme = v1::GetEffectiveRulesRequest { tenant_id: "acme".to_owned(), ..Default::default() };
     let rules = client.admin().get_effective_rules(of_acme).await.expect("rules").into_inner();
-    assert!(rules.rules.iter().any(|it| it.rule_id == "good") && !rules.rules.iter().any(|it| it.rule_id == "bad"));
+    assert!(
+        rules.rules.iter().any(|it| it.rule_id == "good")
+            && !rules.rules.iter().any(|it| it.rule_id == "bad")
+    );
     let error = rules.diagnostics.iter().find(|it| it.severity() == RuleSeverity::Error).expect("the error");
     assert_eq!(error.file, "acme/_vance/agrajag/error-patterns.yaml");
     assert_eq!((error.rule_id.as_str(), error.line), ("bad", 7));
@@ -289,13 +298,17 @@ async fn explain_tells_every_rule_and_writes_nothing() {
     let answer = client.tools().explain(request.clone()).await.expect("Explain answers").into_inner();
     let verdict = answer.verdict.expect("a verdict");
     assert_eq!((verdict.rule_id.as_str(), verdict.durability()), ("connect-refused", v1::Durability::None));
-    let selected: Vec<_> = answer.rules.iter().filter(|it| it.selected).map(|it| it.rule_id.as_str()).collect();
+    let selected: Vec<_> =
+        answer.rules.iter().filter(|it| it.selected).map(|it| it.rule_id.as_str()).collect();
     assert_eq!(selected, ["connect-refused"]);
     let fallback = answer.rules.last().expect("rules");
     assert!(fallback.matched && !fallback.selected && fallback.rule_id == "fallback", "{fallback:?}");
     let forbidden = answer.rules.iter().find(|it| it.rule_id == "http-403").expect("the rule");
     let mismatch = forbidden.first_mismatch.as_ref().expect("why not");
-    assert_eq!((forbidden.matched, mismatch.field.as_str(), mismatch.expected.as_str()), (false, "httpStatus", "403"));
+    assert_eq!(
+        (forbidden.matched, mismatch.field.as_str(), mismatch.expected.as_str()),
+        (false, "httpStatus", "403")
+    );
     assert!(answer.writes.iter().any(|it| it.what.contains("DOWN")), "{:?}", answer.writes);
 
     assert_eq!(client.state(caller("alice"), rest("jira_search")).await, v1::ToolState::Ok);

@@ -6,7 +6,8 @@ use agrajag_proto::v1;
 use agrajag_proto::v1::{DiagnosisState, Durability, ErrorReason, SuccessOutcome, ToolState, WarningCode};
 use agrajag_tests::client::{refusal, warned, with_deadline};
 use agrajag_tests::messages::{
-    at_project, caller, check, client as client_tool, event, http, http_body, in_session, lookup, connection_refused, rest, success,
+    at_project, caller, check, client as client_tool, connection_refused, event, http, http_body, in_session,
+    lookup, rest, success,
 };
 use agrajag_tests::server::Setup;
 use agrajag_tests::wait::{SOON, until};
@@ -77,7 +78,8 @@ async fn deadlines_are_honoured() {
     let server = Setup::postgres().start().await;
     server.client.verdict(caller("alice"), rest("jira"), http(403)).await;
     let holder = hold_documents(server.database());
-    let request = with_deadline(check(caller("alice"), rest("jira"), connection_refused()), Duration::from_millis(400));
+    let request =
+        with_deadline(check(caller("alice"), rest("jira"), connection_refused()), Duration::from_millis(400));
     let began = std::time::Instant::now();
     let result = server.client.tools().check(request).await;
     let took = began.elapsed();
@@ -129,10 +131,13 @@ async fn only_so_many_requests_at_once() {
     let server = Setup::postgres().set("limits.max_concurrent_requests", 4).start().await;
     server.client.verdict(caller("alice"), rest("jira"), http(403)).await;
     let holder = hold_documents(server.database());
-    let calls = (0..20).map(|n| {
-        let mut tools = server.client.tools();
-        async move { tools.check(check(caller("alice"), rest(&format!("tool_{n}")), connection_refused())).await }
-    });
+    let calls =
+        (0..20).map(|n| {
+            let mut tools = server.client.tools();
+            async move {
+                tools.check(check(caller("alice"), rest(&format!("tool_{n}")), connection_refused())).await
+            }
+        });
     let answers = futures::future::join_all(calls).await;
     holder.join().expect("the holder ends");
     let (answered, turned_away): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
@@ -150,17 +155,24 @@ async fn only_so_many_requests_at_once() {
 async fn reflection_describes_the_services() {
     let server = Setup::memory().start().await;
     let mut client = ServerReflectionClient::new(server.client.channel());
-    let ask = |message_request| ServerReflectionRequest { host: String::new(), message_request: Some(message_request) };
+    let ask = |message_request| ServerReflectionRequest {
+        host: String::new(),
+        message_request: Some(message_request),
+    };
     let requests = vec![
         ask(MessageRequest::ListServices(String::new())),
         ask(MessageRequest::FileContainingSymbol("agrajag.v1.ToolHealthService".to_owned())),
         ask(MessageRequest::FileContainingSymbol("agrajag.v1.Nobody".to_owned())),
     ];
-    let answers = client.server_reflection_info(tokio_stream::iter(requests)).await.expect("reflection").into_inner();
+    let answers =
+        client.server_reflection_info(tokio_stream::iter(requests)).await.expect("reflection").into_inner();
     let answers: Vec<_> = tokio_stream::StreamExt::collect(answers).await;
     let (unknown, answers) = answers.split_last().expect("answers");
-    let mut answers = answers.iter().cloned().map(|it| it.expect("an answer").message_response.expect("an answer"));
-    let Some(MessageResponse::ListServicesResponse(services)) = answers.next() else { panic!("the services") };
+    let mut answers =
+        answers.iter().cloned().map(|it| it.expect("an answer").message_response.expect("an answer"));
+    let Some(MessageResponse::ListServicesResponse(services)) = answers.next() else {
+        panic!("the services")
+    };
     let names: Vec<_> = services.service.into_iter().map(|it| it.name).collect();
     for name in ["agrajag.v1.ToolHealthService", "agrajag.v1.AdminService", "grpc.health.v1.Health"] {
         assert!(names.iter().any(|it| it == name), "{name}: {names:?}");
@@ -170,6 +182,20 @@ async fn reflection_describes_the_services() {
     let text = String::from_utf8_lossy(&file_descriptor_proto.concat()).into_owned();
     assert!(text.contains("CheckRequest") && text.contains("RecordSuccessRequest"));
     assert_eq!(unknown.as_ref().expect_err("no such symbol").code(), Code::NotFound);
+}
+
+/// A client may compress what it sends.
+#[tokio::test(flavor = "multi_thread")]
+async fn compressed_requests_are_read() {
+    let server = Setup::memory().start().await;
+    let mut tools = server.client.tools().send_compressed(tonic::codec::CompressionEncoding::Gzip);
+    let request = check(
+        caller("alice"),
+        rest("jira"),
+        http_body(401, &format!("token_expired{}", " ".repeat(100_000))),
+    );
+    let answer = tools.check(request).await.expect("Check answers").into_inner();
+    assert_eq!(answer.verdict.expect("a verdict").signature, "http-401-expired");
 }
 
 /// A method that does not exist is UNIMPLEMENTED, and the server goes on.
@@ -204,7 +230,8 @@ async fn a_server_ends_in_order_and_keeps_everything() {
     assert!(refused.retry, "come back: {refused:?}");
     let server = setup.spawn().await;
     assert_eq!(server.client.state(caller("bob"), rest("jira")).await, ToolState::Down);
-    let document = server.client.document(agrajag_tests::messages::key(v1::Scope::User, "alice", "wiki")).await;
+    let document =
+        server.client.document(agrajag_tests::messages::key(v1::Scope::User, "alice", "wiki")).await;
     assert_eq!(document.cooldowns[0].hits, 50, "the last counters were flushed");
     let again = server.client.verdict(alice, rest("wiki"), http(403)).await;
     assert!(again.cooldown.expect("a cooldown").active, "the cooldown outlived the server");
@@ -217,8 +244,12 @@ async fn requests_under_way_are_finished() {
     server.client.verdict(caller("alice"), rest("jira"), http(403)).await;
     let holder = hold_documents(server.database());
     let mut tools = server.client.tools();
-    let under_way = tokio::spawn(async move { tools.check(check(caller("alice"), rest("jira"), connection_refused())).await });
-    let waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let under_way =
+        tokio::spawn(
+            async move { tools.check(check(caller("alice"), rest("jira"), connection_refused())).await },
+        );
+    let waiting =
+        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
     until("the request's write waits for the lock", async || {
         let found = server.database().execute(waiting).expect("an answer");
         (!found.is_empty()).then_some(())
@@ -242,7 +273,11 @@ async fn operators_read_health_and_metrics() {
     assert_eq!(health.json()["store"], "available");
     let metrics = plain::get(server.address, "/metrics").await;
     assert_eq!(metrics.status, 200);
-    assert!(metrics.header("content-type").is_some_and(|it| it.starts_with("text/plain")), "{:?}", metrics.headers);
+    assert!(
+        metrics.header("content-type").is_some_and(|it| it.starts_with("text/plain")),
+        "{:?}",
+        metrics.headers
+    );
     for line in [
         "agrajag_checks_total{classification=\"TECHNICALLY_BROKEN\"} 1",
         "agrajag_lookup_tools_total 2",

@@ -2,15 +2,15 @@
 
 use agrajag_proto::v1;
 use agrajag_proto::v1::{
-    Classification, DiagnosisState, DispatchCode, Durability, EventOutcome, Remedy, RetryBasis, Scope, SuccessOutcome,
-    ToolEvent, ToolState,
+    Classification, DiagnosisState, DispatchCode, Durability, EventOutcome, Remedy, RetryBasis, Scope,
+    SuccessOutcome, ToolEvent, ToolState,
 };
 use agrajag_tests::messages::{
-    at_micros, at_project, caller, check, client, event, exception, http, http_header, in_session, key, lookup, micros,
-    connection_refused, rest, seconds, success,
+    at_micros, at_project, caller, check, client, connection_refused, event, exception, http, http_header,
+    in_session, key, lookup, micros, rest, seconds, success,
 };
-use agrajag_tests::server::Server;
 use agrajag_tests::on_every_store;
+use agrajag_tests::server::Server;
 
 on_every_store! {
     a_disconnected_client_is_unreachable_and_not_unknown,
@@ -67,7 +67,10 @@ async fn a_disconnected_client_is_unreachable_and_not_unknown(server: &Server) {
         ..event(alice.clone(), tool.clone(), ToolEvent::ConnectionOpened)
     };
     let answer = server.client.event(opened).await;
-    assert_eq!((answer.results[0].outcome(), answer.results[0].state()), (EventOutcome::Applied, ToolState::Ok));
+    assert_eq!(
+        (answer.results[0].outcome(), answer.results[0].state()),
+        (EventOutcome::Applied, ToolState::Ok)
+    );
     assert_eq!(server.client.state(alice, tool).await, ToolState::Ok);
 }
 
@@ -127,7 +130,7 @@ async fn a_rate_limit_is_passed_on_exactly(server: &Server) {
     let failure = http_header(429, "retry-after", &date);
     let verdict = server.client.verdict(alice.clone(), rest("wiki_read"), failure).await;
     assert_eq!(verdict.retry_at, Some(at_micros(at)), "{date}");
-    let summary = verdict.health.clone().expect("health");
+    let summary = verdict.health.expect("health");
     assert_eq!((summary.state(), summary.scope()), (ToolState::Degraded, Scope::User));
     assert_eq!(summary.expected_recovery_at, Some(at_micros(at)));
     let words = format!("Do not call it again before {}.", utc(at / 1_000_000));
@@ -136,7 +139,11 @@ async fn a_rate_limit_is_passed_on_exactly(server: &Server) {
     let health = server.client.health(alice.clone(), rest("wiki_read")).await;
     assert_eq!((health.state(), health.retry_at), (ToolState::Degraded, Some(at_micros(at))));
     assert_eq!(health.reason_code, "http-429");
-    assert_eq!(server.client.state(bob.clone(), rest("wiki_read")).await, ToolState::Ok, "the quota is Alice's");
+    assert_eq!(
+        server.client.state(bob.clone(), rest("wiki_read")).await,
+        ToolState::Ok,
+        "the quota is Alice's"
+    );
 
     // A credential that the project shares: then it is everybody's.
     let shared = v1::Failure {
@@ -246,8 +253,7 @@ async fn a_result_that_says_it_failed_clears_nothing(server: &Server) {
     ];
     let successes: Vec<_> =
         evidence.into_iter().map(|it| v1::Success { tool: Some(tool.clone()), ..it }).collect();
-    let request =
-        v1::RecordSuccessRequest { caller: Some(alice.clone()), successes, ..Default::default() };
+    let request = v1::RecordSuccessRequest { caller: Some(alice.clone()), successes, ..Default::default() };
     let response = server.client.successes(request).await;
     for result in &response.results {
         assert_eq!((result.outcome(), result.state()), (SuccessOutcome::NotASuccess, ToolState::Down));
@@ -277,7 +283,11 @@ async fn older_events_lose(server: &Server) {
     assert_eq!(send(ConnectionClosed, "a", 5).await, (EventOutcome::Applied, ToolState::Down));
     assert_eq!(send(ConnectionOpened, "a", 4).await, (EventOutcome::Older, ToolState::Down), "it came late");
     assert_eq!(send(ConnectionOpened, "b", 6).await, (EventOutcome::Applied, ToolState::Ok));
-    assert_eq!(send(ConnectionClosed, "a", 7).await, (EventOutcome::Older, ToolState::Ok), "b has replaced a");
+    assert_eq!(
+        send(ConnectionClosed, "a", 7).await,
+        (EventOutcome::Older, ToolState::Ok),
+        "b has replaced a"
+    );
     assert_eq!(send(SubprocessKilled, "b", 8).await, (EventOutcome::Applied, ToolState::Down));
     assert_eq!(send(SubprocessKilled, "b", 8).await, (EventOutcome::Older, ToolState::Down), "sent twice");
 
@@ -345,7 +355,11 @@ async fn an_expired_token_is_its_users_alone(server: &Server) {
     assert_eq!((health.state(), health.scope()), (ToolState::Down, Scope::User));
     assert!(health.words.contains("unavailable for this user"), "{}", health.words);
     let elsewhere = v1::Caller { project_id: "other".to_owned(), ..caller("alice") };
-    assert_eq!(server.client.state(elsewhere, tool.clone()).await, ToolState::Down, "her token is the same there");
+    assert_eq!(
+        server.client.state(elsewhere, tool.clone()).await,
+        ToolState::Down,
+        "her token is the same there"
+    );
     assert_eq!(server.client.state(caller("bob"), tool).await, ToolState::Ok);
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use agrajag_proto::v1;
 use agrajag_proto::v1::{DiagnosisState, ToolState};
-use agrajag_tests::messages::{at_project, caller, check, http, connection_refused, rest};
+use agrajag_tests::messages::{at_project, caller, check, connection_refused, http, rest};
 use agrajag_tests::server::Server;
 use agrajag_tests::{metric, on_every_store};
 use futures::future::join_all;

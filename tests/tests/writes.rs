@@ -4,14 +4,23 @@ use agrajag_proto::v1;
 use agrajag_proto::v1::delete_documents_request::Target;
 use agrajag_proto::v1::{Classification, ErrorReason, HealthStatus, Scope};
 use agrajag_tests::client::{Client, refusal};
-use agrajag_tests::messages::{at_micros, at_project, caller, client as client_tool, event, key, rest, seconds};
+use agrajag_tests::messages::{
+    at_micros, at_project, caller, client as client_tool, event, key, rest, seconds,
+};
 use agrajag_tests::refusal::Refusal;
 use agrajag_tests::server::Setup;
 use tonic::Code;
 
 fn fields(refused: &Refusal) -> Vec<&str> {
-    assert_eq!((refused.code, refused.reason), (Code::InvalidArgument, ErrorReason::InvalidField), "{refused:?}");
-    assert!(refused.violations.iter().all(|(field, told)| !field.is_empty() && !told.is_empty()), "{refused:?}");
+    assert_eq!(
+        (refused.code, refused.reason),
+        (Code::InvalidArgument, ErrorReason::InvalidField),
+        "{refused:?}"
+    );
+    assert!(
+        refused.violations.iter().all(|(field, told)| !field.is_empty() && !told.is_empty()),
+        "{refused:?}"
+    );
     let mut fields = refused.fields();
     fields.sort_unstable();
     fields
@@ -33,7 +42,8 @@ async fn keys_are_strict() {
     assert_eq!(fields(&mark(&server.client, of(None)).await), ["key"]);
     let unknown = v1::DocumentKey { scope: 77, ..at_project("a") };
     assert_eq!(fields(&mark(&server.client, of(Some(unknown))).await), ["key.scope"]);
-    let nothing = v1::MarkUnavailableRequest { tenant_id: String::new(), ..of(Some(v1::DocumentKey::default())) };
+    let nothing =
+        v1::MarkUnavailableRequest { tenant_id: String::new(), ..of(Some(v1::DocumentKey::default())) };
     assert_eq!(fields(&mark(&server.client, nothing).await), ["key.scope", "key.tool_name", "tenant_id"]);
     let project = key(Scope::Project, "", &"n".repeat(257));
     let provider = v1::DocumentKey { provider: "github".to_owned(), ..project };
@@ -60,7 +70,10 @@ async fn values_are_strict() {
         note: "n".repeat(501),
         by: "b".repeat(129),
     };
-    assert_eq!(fields(&mark(client, odd.clone()).await), ["by", "classification", "expected_recovery_at", "note"]);
+    assert_eq!(
+        fields(&mark(client, odd.clone()).await),
+        ["by", "classification", "expected_recovery_at", "note"]
+    );
     for class in [Classification::UserPermission, Classification::Working, Classification::Intermittent] {
         let odd = v1::MarkUnavailableRequest {
             classification: class.into(),
@@ -87,7 +100,12 @@ async fn values_are_strict() {
         ..Default::default()
     };
     assert_eq!(fields(&refusal(client.admin().set_hold(hold.clone()).await)), ["reason", "status", "until"]);
-    let hold = v1::SetHoldRequest { status: HealthStatus::Unspecified.into(), until: None, reason: "x".to_owned(), ..hold };
+    let hold = v1::SetHoldRequest {
+        status: HealthStatus::Unspecified.into(),
+        until: None,
+        reason: "x".to_owned(),
+        ..hold
+    };
     assert_eq!(fields(&refusal(client.admin().set_hold(hold).await)), ["status"]);
 
     let cooldown = v1::SetCooldownRequest {
@@ -119,7 +137,8 @@ async fn values_are_strict() {
 async fn deleting_needs_a_target() {
     let server = Setup::memory().start().await;
     let delete = async |target: Option<Target>| {
-        let request = v1::DeleteDocumentsRequest { tenant_id: "acme".to_owned(), target, ..Default::default() };
+        let request =
+            v1::DeleteDocumentsRequest { tenant_id: "acme".to_owned(), target, ..Default::default() };
         refusal(server.client.admin().delete_documents(request).await)
     };
     assert_eq!(fields(&delete(None).await), ["target"]);
@@ -157,8 +176,11 @@ async fn listings_are_strict() {
     assert_eq!(fields(&refusal(admin.list_documents(nonsense).await)), ["page_token"]);
     let odd = v1::ListJobsRequest { state: 50, ..Default::default() };
     assert_eq!(fields(&refusal(admin.list_jobs(odd).await)), ["state", "tenant_id"]);
-    let nonsense =
-        v1::ListJobsRequest { tenant_id: "acme".to_owned(), page_token: "x".to_owned(), ..Default::default() };
+    let nonsense = v1::ListJobsRequest {
+        tenant_id: "acme".to_owned(),
+        page_token: "x".to_owned(),
+        ..Default::default()
+    };
     assert_eq!(fields(&refusal(admin.list_jobs(nonsense).await)), ["page_token"]);
 }
 
@@ -183,7 +205,8 @@ async fn events_are_strict_about_what_and_where() {
     let stranger =
         v1::RecordEventRequest { scope: Scope::Tenant.into(), scope_id: "globex".to_owned(), ..base() };
     assert_eq!(fields(&refusal(tools.record_event(stranger).await)), ["scope_id"]);
-    let many = v1::RecordEventRequest { tools: (0..1_001).map(|n| rest(&format!("t{n}"))).collect(), ..base() };
+    let many =
+        v1::RecordEventRequest { tools: (0..1_001).map(|n| rest(&format!("t{n}"))).collect(), ..base() };
     let refused = refusal(tools.record_event(many).await);
     assert_eq!((refused.reason, refused.fields()), (ErrorReason::TooManyItems, vec!["tools"]));
     let many = v1::RecordSuccessRequest {
@@ -215,13 +238,18 @@ async fn errors_stay_small() {
     assert_eq!((refused.reason, refused.fields()[0]), (ErrorReason::InvalidField, "tools[0].name"));
     let rules = v1::PutRuleLayerRequest {
         tenant_id: "acme".to_owned(),
-        yaml: format!("patterns:\n{}", "  - { id: a, match: { nothing: 1 }, signature: s, classification: X }\n".repeat(500)),
+        yaml: format!(
+            "patterns:\n{}",
+            "  - { id: a, match: { nothing: 1 }, signature: s, classification: X }\n".repeat(500)
+        ),
         ..Default::default()
     };
     assert_eq!(refusal(client.admin().put_rule_layer(rules).await).reason, ErrorReason::RulesInvalid);
     let rules = v1::PutRuleLayerRequest {
         tenant_id: "acme".to_owned(),
-        yaml: format!("patterns:\n  - {{ id: a, match: {{ httpStatus: {long} }}, signature: s, classification: UNCLEAR }}\n"),
+        yaml: format!(
+            "patterns:\n  - {{ id: a, match: {{ httpStatus: {long} }}, signature: s, classification: UNCLEAR }}\n"
+        ),
         ..Default::default()
     };
     assert_eq!(refusal(client.admin().put_rule_layer(rules).await).reason, ErrorReason::RulesInvalid);

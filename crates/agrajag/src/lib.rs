@@ -4,14 +4,14 @@
 //! process), the answer becomes a table or JSON. What a failure means is decided elsewhere.
 //!
 //! Reading order:
-//! - [`cli`]: the command line, its help and the table of exit codes.
-//! - [`args`]: groups of flags that become messages.
-//! - [`commands`]: one module a command.
-//! - [`client`], [`local`]: the way to a server; one of our own.
-//! - [`error`]: what can go wrong, how it is told, the exit code.
-//! - [`output`], [`table`], [`show`], [`json`], [`wire`]: how answers read.
+//! - `cli`: the command line, its help and the table of exit codes.
+//! - `args`: groups of flags that become messages.
+//! - `commands`: one module a command.
+//! - `client`, `local`: the way to a server; one of our own.
+//! - `error`: what can go wrong, how it is told, the exit code.
+//! - `output`, `table`, `show`, `json`, `wire`: how answers read.
 //!
-//! Invariants: nothing but [`output`] writes to standard output; an error never shows as a panic; a text from outside
+//! Invariants: nothing but `output` writes to standard output; an error never shows as a panic; a text from outside
 //! reaches the terminal without control characters.
 
 mod args;

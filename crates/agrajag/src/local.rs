@@ -39,10 +39,19 @@ impl Local {
     ///
     /// [`Error::Input`] for a setting, [`Error::Failed`] for a store that is required and cannot be opened.
     pub(crate) async fn start(config: Config) -> Result<Self, Error> {
+        Self::bind(config).await.map_err(serve_error)
+    }
+
+    /// As [`Local::start`], with the server's own error.
+    ///
+    /// # Errors
+    ///
+    /// See [`Server::bind`].
+    pub(crate) async fn bind(config: Config) -> Result<Self, ServeError> {
         let mut config = config;
         config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
         config.metrics.listen = None;
-        let server = Server::bind(config).await.map_err(serve_error)?;
+        let server = Server::bind(config).await?;
         let (stop, stopped) = oneshot::channel();
         let address = server.local_addr();
         let running = tokio::spawn(server.run(async {
@@ -112,6 +121,9 @@ pub(crate) fn serve_error(error: ServeError) -> Error {
             message,
             "correct the store (`agrajag doctor` checks it), or start without `--require-store`",
         ),
+        ServeError::Interrupted => {
+            Error::failed(message, "send one signal and wait: the grace is `shutdown.grace`")
+        }
         _ => Error::failed(message, "look into the log above"),
     }
 }

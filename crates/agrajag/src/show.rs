@@ -9,11 +9,16 @@ use crate::output::printable;
 use crate::table::Table;
 use crate::wire::word;
 
-/// A verdict as a list of name and value.
+/// What every verdict begins with: the tool, its class, its signature.
+pub(crate) fn headline(tool: &str, verdict: &v1::Verdict) -> String {
+    let class = word::<v1::Classification>(verdict.classification);
+    printable(&format!("{tool}: {class} ({})", verdict.signature))
+}
+
+/// A verdict as a list of name and value, without class and signature: those stand in its headline.
 pub(crate) fn verdict(verdict: &v1::Verdict) -> Table {
     let mut table = Table::list();
     table
-        .entry("class", &word::<v1::Classification>(verdict.classification))
         .entry("fault", &word::<v1::Fault>(verdict.fault))
         .entry("remedy", &word::<v1::Remedy>(verdict.remedy))
         .entry("retry", &retry(verdict))
@@ -75,12 +80,15 @@ pub(crate) fn document(document: &v1::HealthDocument) -> Vec<Table> {
     let mut list = Table::list();
     list.entry("tool", tool(document.key.as_ref()))
         .entry("scope", &place(document.key.as_ref()))
-        .entry("reads", &word::<v1::ToolState>(document.state))
-        .entry("status", &word::<v1::HealthStatus>(document.status))
-        .entry("class", &word::<v1::Classification>(document.classification))
-        .entry("signature", &document.signature)
-        .entry("set by", &word::<v1::StatusOrigin>(document.origin))
-        .entry("since", &shown(document.since.as_ref()));
+        .entry("reads", &word::<v1::ToolState>(document.state));
+    // A document that holds only cooldowns or a hold has no status.
+    if document.status != 0 {
+        list.entry("status", &word::<v1::HealthStatus>(document.status))
+            .entry("class", &word::<v1::Classification>(document.classification))
+            .entry("signature", &document.signature)
+            .entry("set by", &word::<v1::StatusOrigin>(document.origin));
+    }
+    list.entry("since", &shown(document.since.as_ref()));
     let recovery = shown(document.expected_recovery_at.as_ref());
     if !recovery.is_empty() {
         let basis = word::<v1::RecoveryBasis>(document.recovery_basis);
@@ -195,13 +203,9 @@ fn cooldown(cooldown: &v1::Cooldown) -> String {
     if until.is_empty() {
         return "none".to_owned();
     }
-    let state = if cooldown.active { "already running" } else { "begun" };
-    format!(
-        "{state}, until {until} at {}, {} in this window, window {} in a row",
-        word::<v1::Scope>(cooldown.scope),
-        plural(cooldown.hits, "failure"),
-        cooldown.episodes
-    )
+    let state = if cooldown.active { "running already" } else { "begun" };
+    let scope = word::<v1::Scope>(cooldown.scope);
+    format!("{state}, until {until} at {scope}: failure {} in window {}", cooldown.hits, cooldown.episodes)
 }
 
 fn diagnosis(verdict: &v1::Verdict) -> String {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Output, Stdio};
 
 use common::{agrajag, code, json, run, stderr, stdout};
@@ -47,7 +47,9 @@ impl Drop for Serving {
     }
 }
 
-/// The story holds, is readable in a minute, and leaves no colour and no log on a pipe.
+/// The story holds, is readable in a minute, and leaves no colour and no log on a pipe. The demo compares each fact with
+/// the server's answer, so that its exit code stands for R1, R2, R3, R8, R10, R16, R31, R43, R45, R46, R54, R55, R72, R81,
+/// R99, R100, R102, R129, C16 and C24.
 #[test]
 fn the_demo_tells_its_story_in_sixty_lines() {
     let output = run(&["demo"]);
@@ -98,6 +100,24 @@ fn the_first_minute() {
     assert_eq!(cleared["results"][0]["outcome"], "SUCCESS_OUTCOME_CLEARED");
     let after = serving.json(&[&["lookup", "wiki", "--shown", &shown][..], &who].concat());
     assert_eq!(after["recovered"], serde_json::json!(["wiki"]));
+}
+
+/// A report from standard input: a program writes JSON, a person lays flags over it.
+#[test]
+fn a_report_comes_from_standard_input() {
+    let serving = Serving::start(&["--store", "memory:"]);
+    let mut child = agrajag()
+        .args(["check", "--failure-file", "-", "--user", "bob", "--output", "json", "--server", &serving.url])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let report = r#"{"caller":{"tenantId":"acme","userId":"alice"},"tool":{"name":"crm"},"failure":{"httpStatus":403}}"#;
+    child.stdin.take().expect("piped").write_all(report.as_bytes()).expect("read");
+    let verdict = json(&child.wait_with_output().expect("it ends"));
+    assert_eq!(verdict["verdict"]["signature"], "http-403");
+    let documents = serving.json(&["documents", "list", "--tenant", "acme"]);
+    assert_eq!(documents["documents"][0]["key"]["scopeId"], "bob", "the flag wins: {documents}");
 }
 
 /// The verbs of people: what they write is shown by the others.

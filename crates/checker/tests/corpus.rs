@@ -81,7 +81,11 @@ fn no_mode_does_harm() {
         for settings in [Settings::default(), Settings::literal()] {
             let score = corpus::score(&all_rows(), &table, &Policy::default(), &settings);
             let overclaimed = usize::from(literal);
-            assert_eq!((score.harm, score.unclear.overclaimed), (0, overclaimed), "literal {literal}, {settings:?}");
+            assert_eq!(
+                (score.harm, score.unclear.overclaimed),
+                (0, overclaimed),
+                "literal {literal}, {settings:?}"
+            );
         }
     }
 }

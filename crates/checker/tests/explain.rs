@@ -4,6 +4,8 @@
 
 mod support;
 
+use std::path::Path;
+
 use checker::{Explanation, LayerKind, Options, Outcome, RuleTable, explain};
 use health_model::{Failure, Tool};
 use support::{layer, status, typed};
@@ -31,6 +33,16 @@ fn rendered(explained: &Explanation) -> String {
     text
 }
 
+fn assert_rendered(name: &str, explained: &Explanation) {
+    insta::with_settings!({
+        snapshot_path => Path::new("fixtures/explain"),
+        prepend_module_to_snapshot => false,
+        omit_expression => true,
+    }, {
+        insta::assert_snapshot!(name, rendered(explained));
+    });
+}
+
 #[test]
 fn every_rule_says_why() {
     let tenant = layer(
@@ -39,7 +51,7 @@ fn every_rule_says_why() {
     );
     let table = RuleTable::build([&tenant], Options::default());
     let failure = Failure { message: "over the limit".to_owned(), ..status(403) };
-    insta::assert_snapshot!(rendered(&explain(&table, &Tool::default(), &failure)), @"");
+    assert_rendered("every-rule", &explain(&table, &Tool::default(), &failure));
 }
 
 #[test]
@@ -47,7 +59,7 @@ fn a_kind_is_told_with_its_source() {
     let table = RuleTable::bundled(Options::default());
     let failure =
         typed("requests.exceptions.ConnectionError", "x (Caused by Y('[Errno 111] Connection refused'))");
-    insta::assert_snapshot!(rendered(&explain(&table, &Tool::default(), &failure)), @"");
+    assert_rendered("kind", &explain(&table, &Tool::default(), &failure));
 }
 
 /// What is seen comes from outside: it is cut and masked.

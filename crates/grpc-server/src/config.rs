@@ -3,17 +3,17 @@
 //! Owns the shape, the ranges and the checks. [`load`] owns the order of the sources: defaults, `agrajag.yaml`,
 //! environment, flags. It must not know what the settings do.
 
+mod convert;
+mod error;
 pub mod load;
 pub mod values;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use chrono::TimeDelta;
-use health_model::Policy;
-use health_model::policy::ClearOnSuccess as ModelClearOnSuccess;
 use serde::{Deserialize, Serialize};
 
+pub use error::ConfigError;
 pub use load::{Loaded, Sources};
 pub use values::{Retention, Span, StoreUrl};
 
@@ -270,64 +270,6 @@ pub struct Shutdown {
     pub grace: Span,
 }
 
-/// A setting that cannot be used. The text names the setting, its value, where it comes from and what to do.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// The file cannot be read.
-    #[error("cannot read the configuration file `{path}`; check the path and its rights")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
-    /// The file's text cannot be used. The parser's message holds line, column and field.
-    #[error("configuration file `{path}`: {message}")]
-    Text {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, and where.
-        message: String,
-    },
-    /// A setting from the environment or the command line has the wrong type.
-    #[error("`{field}` cannot be `{value}` (from {origin}): {message}")]
-    Value {
-        /// The setting.
-        field: String,
-        /// What was given.
-        value: String,
-        /// Where it was given.
-        origin: String,
-        /// What is wrong.
-        message: String,
-    },
-    /// There is no such setting.
-    #[error("there is no setting `{field}` (from {origin}); `agrajag serve --print-config` lists them all")]
-    Unknown {
-        /// What was given.
-        field: String,
-        /// Where it was given.
-        origin: String,
-    },
-    /// A setting is outside its range or does not go with another one.
-    #[error("`{field}` is `{value}`: {remedy}")]
-    Range {
-        /// The setting.
-        field: &'static str,
-        /// Its value.
-        value: String,
-        /// What is wrong and what to do.
-        remedy: String,
-    },
-    /// There is no place for the default store.
-    #[error(
-        "no place for the store: neither `XDG_DATA_HOME` nor `HOME` is set to an absolute path; name one with \
-         `--store sqlite:PATH` or `AGRAJAG_STORE`"
-    )]
-    NoDataDirectory,
-}
-
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -476,70 +418,6 @@ impl Config {
             .or_else(|| absolute("HOME").map(|it| it.join(".local/share")))
             .ok_or(ConfigError::NoDataDirectory)?;
         Ok(StoreUrl::Sqlite(data.join("agrajag/agrajag.db")))
-    }
-
-    /// The constants of the model that are settings.
-    #[must_use]
-    pub fn policy(&self) -> Policy {
-        Policy {
-            history_limit: self.history.limit,
-            max_window: self.cooldown.max.delta(),
-            max_without_eta: self.down.max_without_eta.delta(),
-            clear_on_success: match self.clear_on_success {
-                ClearOnSuccess::All => ModelClearOnSuccess::All,
-                ClearOnSuccess::Technical => ModelClearOnSuccess::Technical,
-                ClearOnSuccess::Signature => ModelClearOnSuccess::Signature,
-            },
-            ..Policy::default()
-        }
-    }
-
-    /// The settings of the service behind the port.
-    #[must_use]
-    pub fn service_settings(&self) -> health_service::Settings {
-        use health_service::settings as service;
-        service::Settings {
-            mode: match self.mode {
-                Mode::Active => service::Mode::Active,
-                Mode::Observe => service::Mode::Observe,
-            },
-            policy: self.policy(),
-            decide: self.decide(),
-            surface: match self.surface.mode {
-                SurfaceMode::Annotate => service::Surface::Annotate,
-                SurfaceMode::Stable => service::Surface::Stable,
-                SurfaceMode::Hide => service::Surface::Hide,
-                SurfaceMode::Demote => service::Surface::Demote,
-            },
-            placement: match self.annotation.placement {
-                Placement::Block => service::Placement::Block,
-                Placement::Description => service::Placement::Description,
-                Placement::None => service::Placement::None,
-            },
-            session_retention: self.session_retention(),
-            watch_limit: self.limits.max_watches,
-            ..service::Settings::default()
-        }
-    }
-
-    /// The constants of deciding that are settings.
-    #[must_use]
-    pub fn decide(&self) -> checker::Settings {
-        checker::Settings {
-            default_action: match self.checker.default_action {
-                DefaultAction::Auto => checker::DefaultAction::Auto,
-                DefaultAction::None => checker::DefaultAction::None,
-            },
-        }
-    }
-
-    /// How long documents of sessions are kept after the last write; `None` = for good.
-    #[must_use]
-    pub fn session_retention(&self) -> Option<TimeDelta> {
-        match self.sessions.retention {
-            Retention::After(span) => Some(span.delta()),
-            Retention::Never => None,
-        }
     }
 }
 

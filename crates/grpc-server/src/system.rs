@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use chrono::{TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use health_model::Instant;
 use ports::{Clock, Ids};
 use uuid::Uuid;
@@ -37,12 +37,14 @@ impl Default for SystemClock {
     }
 }
 
-/// What to tell: the system's time, or where that is behind what was told, a little more than that.
+/// What to tell: the system's time, or where that is behind what was told, a little more than that. In whole
+/// microseconds, which is what every store keeps.
 fn forward(system: Instant, told: Option<Instant>, passed: TimeDelta) -> Instant {
-    match told {
-        Some(told) if system < told => told + passed.max(TimeDelta::zero()) / 2,
+    let now = match told {
+        Some(told) if system < told => (told + passed.max(TimeDelta::zero()) / 2).max(told),
         _ => system,
-    }
+    };
+    DateTime::from_timestamp_micros(now.timestamp_micros()).unwrap_or(now)
 }
 
 #[async_trait]
@@ -91,6 +93,8 @@ mod tests {
         let behind = forward(at(100), Some(at(200)), TimeDelta::seconds(10));
         assert_eq!(behind, at(205), "set back: on at half speed");
         assert_eq!(forward(at(300), Some(behind), TimeDelta::seconds(1)), at(300), "caught up");
+        let fine = at(100) + TimeDelta::nanoseconds(1_999);
+        assert_eq!(forward(fine, None, TimeDelta::zero()), at(100) + TimeDelta::microseconds(1));
         let clock = SystemClock::new();
         let mut last = clock.now();
         for _ in 0..1_000 {

@@ -13,11 +13,13 @@ use support::{Running, config, failed};
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status};
 
+/// A span's name and the id of its trace.
+type Span = (String, Vec<u8>);
+
 /// Keeps what it is sent.
 #[derive(Clone, Default)]
 struct Collector {
-    /// Name and trace id of every span.
-    spans: Arc<Mutex<Vec<(String, Vec<u8>)>>>,
+    spans: Arc<Mutex<Vec<Span>>>,
     metrics: Arc<Mutex<Vec<String>>>,
 }
 

@@ -476,12 +476,15 @@ async fn follow_once(view: &View) -> Result<(), StoreError> {
     };
     let poll = view.settings.feed_poll;
     view.timed(limit + poll, view.store.wait_for_changes(&position, poll)).await?;
+    // A page that is not the last may lack a commit whose document was written again since: only at the end of the feed
+    // does the view hold everything up to its position.
+    let mut from = position;
     loop {
-        let from = view.position().unwrap_or_else(|| position.clone());
         let page = view.timed(limit, view.store.changes(&from, 1_000)).await?;
         view.apply(&page.changes);
-        view.advance(page.next);
+        from = page.next;
         if !page.more {
+            view.advance(from);
             return Ok(());
         }
     }

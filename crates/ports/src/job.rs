@@ -192,7 +192,8 @@ pub struct Claim {
 /// announces it are one write.
 #[async_trait]
 pub trait JobQueue: Send + Sync + 'static {
-    /// Claims the next job: a person's request first, then the oldest; jobs whose lease ended before `now` count as queued.
+    /// Claims the next job: a person's request first, then the oldest. Before that, every running job whose lease ended
+    /// before `now` is queued again and its token is void, so that a late extension cannot let two jobs of a project run.
     /// Of one (tenant, project) at most one runs. No two claims get the same job.
     async fn claim_job(&self, now: Instant, lease_until: Instant) -> Result<Option<Claim>, StoreError>;
 

@@ -56,7 +56,7 @@ pub enum StoreError {
         /// The schema version that this program knows.
         supported: u32,
     },
-    /// The revision is older than what the change feed keeps, or of another epoch. Start from a snapshot.
+    /// The revision is older than what the change feed keeps, ahead of it, or of another epoch. Start from a snapshot.
     #[error("revision `{revision}` is too old or of another store")]
     RevisionTooOld {
         /// The revision asked for.
@@ -165,7 +165,7 @@ pub enum OutageChange {
 /// One transaction: all of it or nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Batch {
-    /// At most one write per key.
+    /// At most one write per key; two are an error.
     pub documents: Vec<DocumentWrite>,
     /// Jobs to enqueue or to merge into an open one.
     pub jobs: Vec<Enqueue>,
@@ -200,9 +200,10 @@ pub struct Change {
 pub struct Changes {
     /// In commit order. A key that changed several times may appear once, with its newest content.
     pub changes: Vec<Change>,
-    /// Where to go on. Every commit at or before it has been delivered.
+    /// Where to go on. With `more` unset, every commit at or before it has been delivered.
     pub next: Revision,
-    /// There is more at once.
+    /// There is more at once. Until the last page a commit may be missing whose document was written again since: the
+    /// later content comes at its own place.
     pub more: bool,
 }
 
@@ -255,7 +256,7 @@ pub struct DocumentPage {
 pub enum DeleteSelector {
     /// One document.
     One(DocumentKey),
-    /// Everything of a tenant: documents, counters, outages, open jobs, rule layers.
+    /// Everything of a tenant: documents, counters, outages, jobs, rule layers.
     Tenant {
         /// The tenant.
         tenant_id: String,
@@ -331,7 +332,8 @@ pub trait Store: JobQueue {
     /// writes nothing and answers the head.
     async fn commit(&self, batch: &Batch) -> Result<Committed, StoreError>;
 
-    /// A page of documents after the key `after`, at most `limit` (1 to 1,000).
+    /// A page of documents after the key `after`, at most `limit` (clamped to 1…1,000), in the order of `DocumentKey`:
+    /// scopes narrow to wide, text by bytes.
     async fn list_documents(
         &self,
         filter: &DocumentFilter,

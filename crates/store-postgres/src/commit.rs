@@ -9,14 +9,49 @@ use sqlx::Row;
 use sqlx::postgres::{PgArguments, PgRow};
 
 use crate::connection::{Database, Failure, Transaction};
+use crate::document::{Query, key_args};
+use crate::feed::take_lock;
 use crate::row::{KeyArrays, key, micros, unsigned};
-use crate::statement::{args, own_id, statements};
+use crate::statement::{args, key_is, own_id, statements};
 use crate::text::to_json;
 use crate::{enqueue, feed, outage};
 
 pub(crate) const DOING: &str = "commit";
 
+/// The id of a transaction of one statement, which is given to it once it has its lock: see `feed`.
+macro_rules! own_id_under_lock {
+    () => {
+        concat!(
+            "with gate as materialized (select ",
+            take_lock!(),
+            "::text as held),
+            own as materialized (select case when gate.held is not null then ",
+            own_id!(),
+            " end as id from gate)"
+        )
+    };
+}
+
 statements! {
+    /// The first document of a key, as a transaction of one statement.
+    INSERT_ONE = own_id_under_lock!(), "
+        insert into document as d (tenant_id, scope, scope_id, tool_name, revision, replaced, format, body, status,
+            next_cooldown_at, updated_at)
+        select $1, $2::text::document_scope, $3, $4, own.id, 0, $5, $6::text::jsonb, $7, $8, $9 from own
+        on conflict (tenant_id, scope, scope_id, tool_name) do update set revision = excluded.revision,
+            replaced = excluded.replaced, format = excluded.format, body = excluded.body, status = excluded.status,
+            next_cooldown_at = excluded.next_cooldown_at, updated_at = excluded.updated_at, deleted_at = null
+        where d.body is null and d.revision < excluded.revision
+        returning d.revision, (select epoch::text from store)";
+
+    /// A further one, of the version `$10`.
+    UPDATE_ONE = own_id_under_lock!(), "
+        update document d set revision = own.id, replaced = d.revision, format = $5, body = $6::text::jsonb, status = $7,
+            next_cooldown_at = $8, updated_at = $9
+        from own
+        where ", key_is!("d"), " and d.body is not null and d.revision = $10 and d.revision < own.id
+        returning d.revision, (select epoch::text from store)";
+
     /// Writes documents, in key order; what was expected is compared under the row's lock. Returns what was written: a
     /// row that is missing was not as expected, nor one whose first write expected a version.
     WRITE = "insert into document as d (tenant_id, scope, scope_id, tool_name, revision, replaced, format, body, status,
@@ -45,6 +80,9 @@ pub(crate) async fn commit(database: &Database, batch: &Batch) -> Result<Committ
             versions: Vec::new(),
             jobs: Vec::new(),
         });
+    }
+    if let ([write], [], []) = (&*batch.documents, &*batch.jobs, &*batch.outages) {
+        return commit_one(database, write).await;
     }
     let documents = Documents::of(batch)?;
     let Some(first) = documents.first_key().or_else(|| first_key(batch)) else {
@@ -81,6 +119,68 @@ pub(crate) async fn commit(database: &Database, batch: &Batch) -> Result<Committ
     }
 }
 
+/// One document and nothing else, the usual commit of a server without load: one message to the database, not three.
+async fn commit_one(database: &Database, write: &DocumentWrite) -> Result<Committed, StoreError> {
+    let Columns { body, status, next_cooldown_at, updated_at } = Columns::of(write)?;
+    let failed = |error| database.target().error(DOING, error);
+    let mut query = Query { sql: String::new(), args: key_args(&write.document.key).map_err(failed)? };
+    let bound = query
+        .bind(DOCUMENT_FORMAT.cast_signed())
+        .and_then(|()| query.bind(body))
+        .and_then(|()| query.bind(status))
+        .and_then(|()| query.bind(next_cooldown_at))
+        .and_then(|()| query.bind(updated_at));
+    bound.map_err(failed)?;
+    let sql = match expected(write) {
+        0 => INSERT_ONE,
+        version => {
+            query.bind(version).map_err(failed)?;
+            UPDATE_ONE
+        }
+    };
+    // Twice does no harm: the second time it conflicts.
+    let rows = database.read(DOING, sql, Ok(query.args)).await?;
+    let Some(row) = rows.first() else {
+        return Err(StoreError::Conflict { key: write.document.key.clone() });
+    };
+    let read = || Ok(Revision { position: unsigned(row.try_get(0)?), epoch: row.try_get(1)? });
+    let revision = read().map_err(failed)?;
+    Ok(Committed { versions: vec![revision.position], revision, jobs: Vec::new() })
+}
+
+/// What was expected to be there, as the statements compare it: 0 for no row, and for a version that no row can have one
+/// that no row has.
+fn expected(write: &DocumentWrite) -> i64 {
+    match write.expected {
+        None => 0,
+        Some(version) => i64::try_from(version).ok().filter(|it| *it > 0).unwrap_or(i64::MAX),
+    }
+}
+
+/// A document as columns, beside its key.
+struct Columns {
+    body: String,
+    status: Option<&'static str>,
+    next_cooldown_at: Option<i64>,
+    updated_at: i64,
+}
+
+impl Columns {
+    fn of(write: &DocumentWrite) -> Result<Self, StoreError> {
+        let document = &write.document;
+        let body = to_json(document).map_err(|error| StoreError::Other {
+            reason: format!("cannot encode the document `{}`", document.key),
+            source: Some(Box::new(error)),
+        })?;
+        Ok(Self {
+            body,
+            status: document.health.as_ref().map(|it| it.status.as_str()),
+            next_cooldown_at: document.next_cooldown_at(document.updated_at).map(micros),
+            updated_at: micros(document.updated_at),
+        })
+    }
+}
+
 enum Outcome {
     Written { revision: Option<Revision>, jobs: Vec<EnqueueOutcome> },
     Conflict(DocumentKey),
@@ -113,7 +213,7 @@ fn first_key(batch: &Batch) -> Option<DocumentKey> {
 /// The documents of a batch, in key order and encoded.
 struct Documents<'a> {
     writes: Vec<&'a DocumentWrite>,
-    bodies: Vec<String>,
+    columns: Vec<Columns>,
 }
 
 impl<'a> Documents<'a> {
@@ -124,14 +224,8 @@ impl<'a> Documents<'a> {
             let reason = format!("a batch holds two writes of `{}`", pair[0].document.key);
             return Err(StoreError::Other { reason, source: None });
         }
-        let encode = |it: &&DocumentWrite| {
-            to_json(&it.document).map_err(|error| StoreError::Other {
-                reason: format!("cannot encode the document `{}`", it.document.key),
-                source: Some(Box::new(error)),
-            })
-        };
-        let bodies = writes.iter().map(encode).collect::<Result<_, _>>()?;
-        Ok(Self { writes, bodies })
+        let columns = writes.iter().map(|it| Columns::of(it)).collect::<Result<_, _>>()?;
+        Ok(Self { writes, columns })
     }
 
     fn first_key(&self) -> Option<DocumentKey> {
@@ -140,23 +234,17 @@ impl<'a> Documents<'a> {
 
     fn args(&self) -> Result<PgArguments, sqlx::Error> {
         let keys: KeyArrays = self.writes.iter().map(|it| &it.document.key).collect();
-        let documents = || self.writes.iter().map(|it| &it.document);
-        // 0 stands for no row; a version that no row can have stands for each such version.
-        let expected = |it: &&DocumentWrite| match it.expected {
-            None => 0,
-            Some(version) => i64::try_from(version).ok().filter(|it| *it > 0).unwrap_or(i64::MAX),
-        };
         args![
             DOCUMENT_FORMAT.cast_signed(),
             keys.tenant_ids,
             keys.scopes,
             keys.scope_ids,
             keys.tool_names,
-            self.writes.iter().map(expected).collect::<Vec<_>>(),
-            &self.bodies,
-            documents().map(|it| it.health.as_ref().map(|it| it.status.as_str())).collect::<Vec<_>>(),
-            documents().map(|it| it.next_cooldown_at(it.updated_at).map(micros)).collect::<Vec<_>>(),
-            documents().map(|it| micros(it.updated_at)).collect::<Vec<_>>(),
+            self.writes.iter().map(|it| expected(it)).collect::<Vec<_>>(),
+            self.columns.iter().map(|it| it.body.as_str()).collect::<Vec<_>>(),
+            self.columns.iter().map(|it| it.status).collect::<Vec<_>>(),
+            self.columns.iter().map(|it| it.next_cooldown_at).collect::<Vec<_>>(),
+            self.columns.iter().map(|it| it.updated_at).collect::<Vec<_>>(),
         ]
     }
 

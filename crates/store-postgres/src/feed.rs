@@ -6,8 +6,8 @@
 //!
 //! The snapshot's xmin is such a horizon, and the one that is used. But any transaction of any database of the cluster
 //! that has written holds it back, for as long as it is open. If it is in the way, a second one is computed from the
-//! transactions of this store alone. Each of them begins with [`BEGIN`]: before it has an id it takes a shared
-//! advisory lock that names a lower bound of it, the xmax of its snapshot. A reader takes the xmax `h` of a snapshot,
+//! transactions of this store alone. Each of them begins with [`BEGIN`], or does the same in its only statement: before
+//! it has an id it takes a shared advisory lock that names a lower bound of it, the xmax of its snapshot. A reader takes the xmax `h` of a snapshot,
 //! then reads the locks, then takes another snapshot for the rows. A transaction of this store with an id below `h` had
 //! its lock when `h` was taken; when the locks are read it is still there, with a bound not above its id, or the
 //! transaction has ended, and the later snapshot sees all of it (locks are released after a commit is visible). So
@@ -35,6 +35,20 @@ macro_rules! lock_class {
         "hashtext('agrajag.in_flight.' || current_schema())"
     };
 }
+pub(crate) use lock_class;
+
+/// Takes the lock of a transaction that has no id yet: class, then the lower 31 bits of the snapshot's xmax.
+macro_rules! take_lock {
+    () => {
+        concat!(
+            "pg_advisory_xact_lock_shared(",
+            $crate::feed::lock_class!(),
+            ",
+            (pg_snapshot_xmax(pg_current_snapshot())::text::bigint & 2147483647)::integer)"
+        )
+    };
+}
+pub(crate) use take_lock;
 
 /// How far the feed goes, with `$1` = a horizon known to be safe, 0 = none.
 macro_rules! extent {
@@ -51,9 +65,8 @@ macro_rules! extent {
 }
 
 statements! {
-    /// Begins a transaction that writes documents. The bound is the lower 31 bits of the snapshot's xmax.
-    BEGIN = "begin isolation level read committed; select pg_advisory_xact_lock_shared(", lock_class!(), ",
-        (pg_snapshot_xmax(pg_current_snapshot())::text::bigint & 2147483647)::integer)";
+    /// Begins a transaction that writes documents.
+    BEGIN = "begin isolation level read committed; select ", take_lock!();
 
     /// The horizon of this store's own transactions. Of a bound only the lower bits are known, and it may be above the xmax
     /// taken here: what would be more than 2^30 ids back is ahead.

@@ -54,14 +54,13 @@ pub(crate) async fn open(path: &Path, options: &SqliteOptions) -> Result<Connect
     }
     let reading = common.pragma("query_only", "on");
 
-    let mut waited = Duration::ZERO;
+    let deadline = tokio::time::Instant::now() + options.busy_timeout;
     let writer = loop {
         match connect(&place, writing.clone()).await {
             Ok(writer) => break writer,
             // Switching to the write-ahead log does not wait for other processes by itself.
-            Err(failure) if failure.is_busy() && waited < options.busy_timeout => {
+            Err(failure) if failure.is_busy() && tokio::time::Instant::now() < deadline => {
                 tokio::time::sleep(RETRY_PAUSE).await;
-                waited += RETRY_PAUSE;
             }
             Err(failure) => return Err(place.explain("opening", failure)),
         }

@@ -24,7 +24,8 @@ use super::codec::{Outgoing, Shared};
 /// The prefix of every path here.
 pub const PREFIX: &str = "/agrajag.bench.Baseline/";
 
-type Handler = Arc<dyn Fn(Request<Body>) -> Pin<Box<dyn Future<Output = Response<Body>> + Send>> + Send + Sync>;
+type Handler =
+    Arc<dyn Fn(Request<Body>) -> Pin<Box<dyn Future<Output = Response<Body>> + Send>> + Send + Sync>;
 
 /// The methods by path. Clones share them, so that one can be added while the server runs.
 #[derive(Clone, Default)]

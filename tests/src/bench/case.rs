@@ -59,7 +59,8 @@ impl Surroundings<'_> {
         let encoded: Arc<[u8]> = answer.encode_to_vec().into();
         let empty = self.baseline.add::<(), ()>(&format!("{name}/empty"), Outgoing::Message(Arc::new(())));
         let echo = self.baseline.add::<Q, A>(&format!("{name}/echo"), Outgoing::Message(Arc::new(answer)));
-        let bytes = self.baseline.add::<Q, A>(&format!("{name}/bytes"), Outgoing::Encoded(Arc::clone(&encoded)));
+        let bytes =
+            self.baseline.add::<Q, A>(&format!("{name}/bytes"), Outgoing::Encoded(Arc::clone(&encoded)));
         let nothing = Arc::new(());
         let mut baselines = vec![
             ("empty", call::<(), ()>(&empty, move |_| Arc::clone(&nothing))?),
@@ -143,7 +144,10 @@ impl Surroundings<'_> {
 
     async fn lookup(&self, name: &str, request: v1::LookupRequest) -> Result<Case> {
         let answer = self.client.tools().lookup(request.clone()).await?.into_inner();
-        ensure!(answer.tools.len() == request.tools.len() && !answer.stale, "every tool, from a view that is fresh");
+        ensure!(
+            answer.tools.len() == request.tools.len() && !answer.stale,
+            "every tool, from a view that is fresh"
+        );
         let request = Arc::new(request);
         self.case(name, LOOKUP, move |_| Arc::clone(&request), answer).await
     }

@@ -84,7 +84,17 @@ impl Report {
     pub fn head() -> String {
         format!(
             "{:24} {:>4}  {:6} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
-            "case", "n", "beside", "rps", "bare rps", "rps ratio", "p50 ratio", "p99 ratio", "cpu ratio", "p50 µs", "p99 µs"
+            "case",
+            "n",
+            "beside",
+            "rps",
+            "bare rps",
+            "rps ratio",
+            "p50 ratio",
+            "p99 ratio",
+            "cpu ratio",
+            "p50 µs",
+            "p99 µs"
         )
     }
 }
@@ -123,7 +133,16 @@ mod tests {
     fn the_json_has_the_fields_that_programs_read() {
         let row = Row::new("lookup_1", "empty", 1, &[window(1.0, 1.0)], &[window(1.0, 1.0)]);
         let json = serde_json::to_value(Report { cases: vec![row] }).expect("JSON");
-        for field in ["name", "rps", "baseline_rps", "throughput_ratio", "p50_ratio", "p99_ratio", "clients", "baseline"] {
+        for field in [
+            "name",
+            "rps",
+            "baseline_rps",
+            "throughput_ratio",
+            "p50_ratio",
+            "p99_ratio",
+            "clients",
+            "baseline",
+        ] {
             assert!(!json["cases"][0][field].is_null(), "{field}");
         }
     }

@@ -25,8 +25,14 @@ use tonic_health::pb::health_check_response::ServingStatus;
 const SERVER: &str = "bench-server";
 
 /// Every case, in the order of the report.
-const CASES: [&str; 6] =
-    ["check_cooldown", "check_durable_sqlite", "check_durable_postgres", "record_success_noop", "lookup_1", "lookup_300"];
+const CASES: [&str; 6] = [
+    "check_cooldown",
+    "check_durable_sqlite",
+    "check_durable_postgres",
+    "record_success_noop",
+    "lookup_1",
+    "lookup_300",
+];
 
 /// Measures the product's calls beside bare ones.
 #[derive(Debug, Parser)]
@@ -91,7 +97,8 @@ async fn run(args: &Args) -> Result<()> {
     run.say(&Report::head())?;
 
     let folder = tempfile::tempdir()?;
-    let server = Measured::start(args.runtime, &format!("sqlite:{}", folder.path().join("bench.db").display()))?;
+    let server =
+        Measured::start(args.runtime, &format!("sqlite:{}", folder.path().join("bench.db").display()))?;
     server.ready().await?;
     let surroundings = Surroundings { client: &server.client, baseline: &server.baseline };
     if wanted("check_cooldown") {
@@ -110,7 +117,10 @@ async fn run(args: &Args) -> Result<()> {
                 run.case(&server, &surroundings.check_durable("check_durable_postgres").await?).await?;
             }
             None if args.cases.is_empty() => {
-                eprintln!("check_durable_postgres is left out: give --postgres URL, or set {}", env::POSTGRES_DURABLE);
+                eprintln!(
+                    "check_durable_postgres is left out: give --postgres URL, or set {}",
+                    env::POSTGRES_DURABLE
+                );
             }
             None => bail!("`check_durable_postgres` needs --postgres URL, or {}", env::POSTGRES_DURABLE),
         }

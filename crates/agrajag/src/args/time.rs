@@ -65,6 +65,11 @@ pub(crate) fn from_wire(at: Option<&prost_types::Timestamp>) -> Option<DateTime<
     DateTime::from_timestamp(at.seconds, u32::try_from(at.nanos).ok()?)
 }
 
+/// [`shown`] without the zone, for columns whose head names it.
+pub(crate) fn shown_in_column(at: Option<&prost_types::Timestamp>) -> String {
+    shown(at).trim_end_matches(" UTC").to_owned()
+}
+
 /// The instant for people, to the second; empty if absent. Rounded up, so that nobody is told to come too early.
 pub(crate) fn shown(at: Option<&prost_types::Timestamp>) -> String {
     let Some(at) = from_wire(at) else { return String::new() };

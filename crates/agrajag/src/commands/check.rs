@@ -7,9 +7,8 @@ use agrajag_proto::v1;
 use super::{Context, write_warnings};
 use crate::args::call::CallArgs;
 use crate::error::{Error, Exit};
-use crate::output::{Out, printable};
+use crate::output::Out;
 use crate::show;
-use crate::wire::word;
 
 /// Flags of `check`.
 #[derive(Debug, Clone, clap::Args)]
@@ -53,8 +52,7 @@ fn request(args: &Args) -> Result<v1::CheckRequest, Error> {
 
 fn render(out: &mut Out, tool: &str, response: &v1::CheckResponse) -> io::Result<()> {
     let verdict = response.verdict.clone().unwrap_or_default();
-    let class = word::<v1::Classification>(verdict.classification);
-    out.line(&printable(&format!("{tool}: {class} ({})", verdict.signature)))?;
+    out.line(&show::headline(tool, &verdict))?;
     out.table(&show::verdict(&verdict))?;
     write_warnings(out, &response.warnings, response.stale)
 }

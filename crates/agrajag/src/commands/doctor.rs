@@ -10,8 +10,8 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use agrajag_proto::v1;
-use grpc_server::config::StoreUrl;
-use grpc_server::{Config, Loaded, Sources};
+use grpc_server::config::{Mode, StoreUrl};
+use grpc_server::{Config, Loaded, ServeError, Sources};
 use serde_json::json;
 
 use super::{Context, serve};
@@ -241,9 +241,9 @@ async fn store(config: &Config, info: Option<&v1::GetInfoResponse>, context: &Co
                 format!("`{url}` is a {} store of epoch {epoch}, opened and written", info.store_kind),
             )
         }
-        Err(error) => fail(
+        Err(why) => fail(
             "store",
-            format!("`{url}`: {}", with_causes(&error)),
+            format!("`{url}`: {why}"),
             "correct path, rights or address of the store; until then a server starts without it and keeps trying",
         ),
     }
@@ -294,14 +294,20 @@ fn new_file(path: &Path) -> Check {
     }
 }
 
-/// Opens the store and sends it a write that changes nothing.
-async fn try_store(config: &Config, url: StoreUrl, context: &Context) -> Result<v1::GetInfoResponse, Error> {
+/// Opens the store and sends it a write that changes nothing; else why that failed.
+async fn try_store(config: &Config, url: StoreUrl, context: &Context) -> Result<v1::GetInfoResponse, String> {
     let mut config = Config { store: Some(url), require_store: true, documents: None, ..config.clone() };
-    config.mode = grpc_server::config::Mode::Active;
-    let local = Local::start(config).await?;
+    config.mode = Mode::Active;
+    let local = match Local::bind(config).await {
+        Ok(local) => local,
+        Err(ServeError::Store { source, .. }) => return Err(with_causes(&source)),
+        Err(error) => return Err(with_causes(&error)),
+    };
     let tried = write_nothing(&local, context).await;
-    local.stop().await?;
-    tried
+    let stopped = local.stop().await;
+    let info = tried.map_err(|error| with_causes(&error))?;
+    stopped.map_err(|error| with_causes(&error))?;
+    Ok(info)
 }
 
 async fn write_nothing(local: &Local, context: &Context) -> Result<v1::GetInfoResponse, Error> {

@@ -8,7 +8,7 @@ use agrajag_proto::v1::delete_documents_request::Target;
 use super::{Context, WriterArgs, write_document, write_warnings};
 use crate::args::caller::DEFAULT_TENANT;
 use crate::args::key::KeyArgs;
-use crate::args::time::shown;
+use crate::args::time::shown_in_column;
 use crate::error::{Error, Exit};
 use crate::output::Out;
 use crate::show;
@@ -168,15 +168,15 @@ fn render_list(out: &mut Out, response: &v1::ListDocumentsResponse) -> io::Resul
         out.line("No document.")?;
     } else {
         let mut table =
-            Table::new(["TOOL", "SCOPE", "READS", "SIGNATURE", "SINCE", "EXPECTED BACK", "COOLDOWNS"]);
+            Table::new(["TOOL", "SCOPE", "READS", "SIGNATURE", "SINCE (UTC)", "BACK AT (UTC)", "COOLDOWNS"]);
         for it in &response.documents {
             table.row([
                 show::tool(it.key.as_ref()),
                 &show::place(it.key.as_ref()),
                 &word::<v1::ToolState>(it.state),
                 &it.signature,
-                &shown(it.since.as_ref()),
-                &shown(it.expected_recovery_at.as_ref()),
+                &shown_in_column(it.since.as_ref()),
+                &shown_in_column(it.expected_recovery_at.as_ref()),
                 &it.cooldowns.len().to_string(),
             ]);
         }

@@ -73,8 +73,7 @@ fn request(args: &Args) -> Result<v1::ExplainRequest, Error> {
 
 fn render(out: &mut Out, tool: &str, response: &v1::ExplainResponse, all: bool) -> io::Result<()> {
     let verdict = response.verdict.clone().unwrap_or_default();
-    let class = word::<v1::Classification>(verdict.classification);
-    out.line(&printable(&format!("{tool}: {class} ({})", verdict.signature)))?;
+    out.line(&show::headline(tool, &verdict))?;
     out.table(&show::verdict(&verdict))?;
 
     let mut rules = Table::new(["#", "RULE", "FROM", "RESULT"]);

@@ -7,7 +7,7 @@ use agrajag_proto::v1;
 use super::documents::{PageArgs, render_next};
 use super::{Context, write_warnings};
 use crate::args::caller::DEFAULT_TENANT;
-use crate::args::time::shown;
+use crate::args::time::shown_in_column;
 use crate::error::{Error, Exit};
 use crate::output::Out;
 use crate::show;
@@ -57,20 +57,19 @@ fn render(out: &mut Out, response: &v1::ListJobsResponse) -> io::Result<()> {
     if response.jobs.is_empty() {
         out.line("No job.")?;
     } else {
-        let mut table = Table::new(["TOOL", "SCOPE", "SIGNATURE", "STATE", "SIGNALS", "CREATED", "JOB"]);
+        let mut table = Table::new(["JOB", "TOOL", "SIGNATURE", "STATE", "SIGNALS", "CREATED (UTC)"]);
         for job in &response.jobs {
             let state = match job.reason.as_str() {
                 "" => word::<v1::JobState>(job.state),
                 reason => format!("{}: {reason}", word::<v1::JobState>(job.state)),
             };
             table.row([
+                &job.job_id,
                 show::tool(job.key.as_ref()),
-                &show::place(job.key.as_ref()),
                 &job.signature,
                 &state,
                 &job.n_signals.to_string(),
-                &shown(job.created_at.as_ref()),
-                &job.job_id,
+                &shown_in_column(job.created_at.as_ref()),
             ]);
         }
         out.table(&table)?;

@@ -4,10 +4,12 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::pin::pin;
 
-use grpc_server::{ConfigError, Loaded, Server, Sources, telemetry};
+use grpc_server::{ConfigError, Loaded, ServeError, Server, Sources, telemetry};
 use serde_json::json;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
 
 use super::Context;
 use crate::error::{Error, Exit};
@@ -16,9 +18,6 @@ use crate::output::{Format, Out, printable};
 
 /// What to do about a setting that cannot be used.
 const CONFIG_REMEDY: &str = "correct the setting; `agrajag serve --print-config` shows all of them";
-
-/// The exit code after a second signal, as a shell has it for Ctrl-C.
-const KILLED: i32 = 130;
 
 /// Flags of `serve`.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -90,43 +89,64 @@ pub(crate) async fn run(args: Args, context: &mut Context) -> Result<Exit, Error
         tracing::warn!("{warning}");
     }
     let server = Server::bind(loaded.config).await.map_err(serve_error)?;
+    // From here on a signal ends the server in order, so that whoever reads the address may send one.
+    let signals = Signals::new().map_err(serve_error)?;
     // Whoever started it need not read this.
     let _ = announce(&mut context.out, &server);
-    let result = server.run(signalled()).await;
+    let result = serve_until_signalled(server, signals).await;
     // What is left of the traces is sent off the runtime, which must stay free for it.
     let _ = tokio::task::spawn_blocking(move || guard.shutdown()).await;
     result.map_err(serve_error)?;
     Ok(Exit::Ok)
 }
 
-/// Ends with the first SIGTERM or SIGINT, and the process with the second.
-async fn signalled() {
-    let (term, int) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
-    let (Ok(mut term), Ok(mut int)) = (term, int) else {
-        tracing::error!("signals cannot be received: only a kill ends this server");
-        return std::future::pending().await;
-    };
+/// Runs the server until a first signal, then until everything is in order or a second signal comes.
+async fn serve_until_signalled(server: Server, mut signals: Signals) -> Result<(), ServeError> {
+    let (ask, asked) = oneshot::channel::<()>();
+    let mut running = pin!(server.run(async {
+        // The other end goes when a signal has come, and says nothing before.
+        let _ = asked.await;
+    }));
     tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
+        result = &mut running => return result,
+        () = signals.next() => drop(ask),
     }
-    tokio::spawn(async move {
+    tokio::select! {
+        result = running => result,
+        () = signals.next() => Err(ServeError::Interrupted),
+    }
+}
+
+/// What ends a server from outside.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self, ServeError> {
+        let open = |kind| signal(kind).map_err(ServeError::Signals);
+        Ok(Self { terminate: open(SignalKind::terminate())?, interrupt: open(SignalKind::interrupt())? })
+    }
+
+    async fn next(&mut self) {
         tokio::select! {
-            _ = term.recv() => {}
-            _ = int.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
         }
-        std::process::exit(KILLED);
-    });
+    }
 }
 
 /// Says where the server listens: a script that asked for a free port reads it here.
 fn announce(out: &mut Out, server: &Server) -> io::Result<()> {
     let address = server.local_addr();
     match out.format() {
-        Format::Table => out.line(&format!(
-            "Agrajag serves gRPC and JSON at http://{address}. Try: agrajag check --server http://{address} --tool \
-             jira_search --http-status 403"
-        ))?,
+        Format::Table => {
+            out.line(&format!("Agrajag serves gRPC and JSON at http://{address}; Ctrl-C ends it. Try:"))?;
+            out.line(&format!(
+                "  agrajag check --server http://{address} --tool jira_search --http-status 403"
+            ))?;
+        }
         Format::Json => out.line(&json!({ "listening": format!("http://{address}") }).to_string())?,
     }
     out.flush()

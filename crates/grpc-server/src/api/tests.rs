@@ -1,3 +1,5 @@
+//! How answers of the use cases come out on the wire: parts, order, reasons.
+
 use chrono::TimeZone as _;
 use health_model::vocabulary::EffectiveStatus;
 use health_service::lookup::{ToolHealth, Visibility};

@@ -1,5 +1,7 @@
 //! What settings may be, where they come from, and what the errors say.
 
+use health_model::Policy;
+
 use super::*;
 
 fn sources(flags: &[(&str, &str)], env: &[(&str, &str)]) -> Sources {

@@ -1,3 +1,5 @@
+//! Reasons, codes and what a client may read.
+
 use std::path::Path;
 use std::sync::Arc;
 

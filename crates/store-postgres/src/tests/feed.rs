@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ports::{DeleteSelector, DocumentFilter, Revision, Store, StoreError};
+use ports::{DeleteSelector, DocumentFilter, DocumentWrite, Revision, Store, StoreError};
 
 use super::database::{TestDatabase, at, batch, insert, run, tool, value};
 use crate::feed;
@@ -42,6 +42,44 @@ async fn a_transaction_in_flight_holds_the_feed() {
     assert_eq!(tools, ["slow", "fast"], "in the order of their ids");
     assert_eq!(page.next, fast);
     assert_eq!(store.head().await.expect("a head"), fast);
+    database.remove().await;
+}
+
+/// The same for a commit of one document, which is a single statement: it waits for a row, its id already given to it.
+#[tokio::test]
+async fn a_single_statement_in_flight_holds_the_feed() {
+    let database = TestDatabase::create().await;
+    let store = Arc::new(database.open().await);
+    for (names, n_told) in [(["update", "beside"], 2), (["insert", "beside too"], 2)] {
+        let held = insert(&tool(names[0]));
+        let version = store.commit(&batch([held.clone()])).await.expect("the commit").versions[0];
+        let expected = if names[0] == "insert" {
+            store.delete(&DeleteSelector::One(held.document.key.clone()), at(1)).await.expect("the delete");
+            None
+        } else {
+            Some(version)
+        };
+        let start = store.head().await.expect("a head");
+        let mut holder = database.connect().await;
+        run(&mut holder, &format!("begin; select from document where tool_name = '{}' for update", names[0]))
+            .await;
+        let waiting = tokio::spawn({
+            let (store, write) = (Arc::clone(&store), DocumentWrite { expected, ..held });
+            async move { store.commit(&batch([write])).await.expect("the commit").revision }
+        });
+        let n_waiting = "select count(*) from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock' and backend_xid is not null";
+        while value::<i64>(&mut holder, n_waiting).await == 0 {}
+
+        let fast = store.commit(&batch([insert(&tool(names[1]))])).await.expect("the commit").revision;
+        assert_eq!(store.head().await.expect("a head"), start, "{names:?}");
+        assert_eq!(store.changes(&start, 10).await.expect("the feed").next, start, "{names:?}");
+        run(&mut holder, "rollback").await;
+        let slow = waiting.await.expect("the task ends");
+        assert!(start.position < slow.position && slow.position < fast.position);
+        let page = store.changes(&start, 10).await.expect("the feed");
+        assert_eq!((page.changes.len(), page.next), (n_told, fast));
+    }
     database.remove().await;
 }
 

@@ -7,7 +7,7 @@ use agrajag_proto::v1;
 use super::{MAX_LAYER, OwnerArgs};
 use crate::args::caller::DEFAULT_TENANT;
 use crate::args::read;
-use crate::args::time::shown;
+use crate::args::time::shown_in_column;
 use crate::commands::{Context, write_warnings};
 use crate::error::{Error, Exit};
 use crate::output::{Out, printable};
@@ -112,7 +112,7 @@ fn render(out: &mut Out, layers: &[v1::RuleLayer]) -> io::Result<()> {
         return Ok(());
     }
     let mut table =
-        Table::new(["TENANT", "PROJECT", "KEPT IN", "VERSION", "RULES", "SKIPPED", "UPDATED", "BY"]);
+        Table::new(["TENANT", "PROJECT", "KEPT IN", "VERSION", "RULES", "SKIPPED", "UPDATED (UTC)", "BY"]);
     for layer in layers {
         table.row([
             &layer.tenant_id,
@@ -121,7 +121,7 @@ fn render(out: &mut Out, layers: &[v1::RuleLayer]) -> io::Result<()> {
             &layer.version.to_string(),
             &layer.n_rules.to_string(),
             &layer.n_skipped.to_string(),
-            &shown(layer.updated_at.as_ref()),
+            &shown_in_column(layer.updated_at.as_ref()),
             &layer.by,
         ]);
     }

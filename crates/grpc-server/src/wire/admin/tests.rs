@@ -1,3 +1,5 @@
+//! What a write by hand may hold, and what is said where it may not.
+
 use chrono::{TimeDelta, TimeZone as _};
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Callers, tools and keys: what is refused and what is passed over.
+
 use health_model::ContainerKey;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! A report never fails for what it says about the failure.
+
 use chrono::TimeZone as _;
 use health_model::vocabulary::{DispatchCode, FailureKind};
 

@@ -1,3 +1,5 @@
+//! Documents as the wire shows them.
+
 use chrono::{TimeDelta, TimeZone as _};
 use health_model::document::{Connection, Diagnosis, Health, HistoryEntry};
 use health_model::vocabulary::{Classification, EtaBasis, Origin, Status};

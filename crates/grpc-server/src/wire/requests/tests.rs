@@ -1,3 +1,5 @@
+//! Requests of the tool health service: what is refused, what is taken as it comes.
+
 use chrono::TimeZone as _;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Rules, findings and explanations as the wire shows them.
+
 use checker::{RuleTable, parse};
 use health_model::{Failure, Tool};
 
