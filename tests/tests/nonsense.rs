@@ -15,7 +15,7 @@ use tonic_types::StatusExt as _;
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Rounds over all methods.
-const ROUNDS: usize = 600;
+const ROUNDS: usize = 60;
 
 /// The child runs, serves, has not panicked anywhere, and judges as before.
 async fn is_well(server: &mut Server) {
@@ -41,7 +41,6 @@ async fn any_message_is_answered_or_refused_with_a_reason() {
             match raw::call(server.client.channel(), &path, message.encode_to_vec(), LIMIT).await {
                 Ok(_) => answered += 1,
                 Err(status) => {
-                    if status.message().contains("h2 protocol error") { continue; }
                     let told = status.get_error_details().error_info().is_some();
                     assert!(told, "{path}: {status:?}\n{message:?}");
                     let refused = Refusal::of(&status);

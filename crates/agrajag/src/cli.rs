@@ -83,6 +83,10 @@ pub(crate) enum Command {
     /// Report that a connection opened or closed, or that a process was killed.
     Event(commands::event::Args),
     /// Ask which tools are usable, and for the words that the model is told.
+    #[command(
+        after_help = "Exit codes: 0 usable, 10 a tool is degraded and none is down, 11 a tool is down; \
+                            others as `agrajag --help` says."
+    )]
     Lookup(commands::lookup::Args),
     /// Follow the state of tools: a snapshot, then every change.
     Watch(commands::watch::Args),

@@ -457,16 +457,7 @@ fn retry(
     let until = [until, protected].into_iter().flatten().max_by_key(|it| it.at)?;
     Some(match until.basis {
         RetryBasis::Exact => (until.at, RetryBasis::Exact),
-        basis => {
-            let who = format!(
-                "{}/{}/{}/{}",
-                caller.tenant_id,
-                caller.project_id,
-                caller.user_id.as_deref().unwrap_or_default(),
-                caller.session_id.as_deref().unwrap_or_default()
-            );
-            (cooldown::spread(until.opened_at, until.at, &who), basis)
-        }
+        basis => (cooldown::spread(until.opened_at, until.at, &caller.spread_key()), basis),
     })
 }
 

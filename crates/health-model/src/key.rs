@@ -124,6 +124,17 @@ impl Caller {
         }
     }
 
+    /// What this caller's retry times are spread by (C18): equal in every answer that names one.
+    #[must_use]
+    pub fn spread_key(&self) -> String {
+        let ids = [Some(self.project_id.as_str()), self.user_id.as_deref(), self.session_id.as_deref()];
+        ids.into_iter().fold(self.tenant_id.clone(), |mut key, id| {
+            key.push('/');
+            key.push_str(id.unwrap_or_default());
+            key
+        })
+    }
+
     /// The containers of the cascade, narrow to wide (R22).
     pub fn cascade<'a>(&'a self, provider: Option<&'a str>) -> impl Iterator<Item = ContainerKey> + 'a {
         Scope::ALL.iter().filter_map(move |&scope| self.container(scope, provider))

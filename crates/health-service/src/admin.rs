@@ -131,7 +131,8 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// [`Error::ObserveMode`], or that it could not be stored.
+    /// [`Error::ObserveMode`]; [`Error::DocumentNotFound`] where there is nothing to clear or release; or that it could not be
+    /// stored.
     pub async fn change(
         &self,
         key: DocumentKey,
@@ -140,6 +141,8 @@ impl Service {
     ) -> Result<(DocumentView, usize, Option<Revision>), Error> {
         self.must_write()?;
         let now = self.clock.now();
+        // What takes away needs something to take from; what sets makes the document.
+        let needs_document = matches!(change, AdminChange::Clear | AdminChange::ReleaseHold);
         let by = if by.is_empty() { "admin".to_owned() } else { format!("admin/{by}") };
         let target = key.clone();
         let plan = move |world: &World<'_>| {
@@ -151,6 +154,9 @@ impl Service {
         let n_changed = written.changed.iter().filter(|it| **it).count();
         let view = match written.documents.first() {
             Some(it) => self.seen(it.document.clone(), it.version, now).await?,
+            None if needs_document && before.is_none() => {
+                return Err(Error::DocumentNotFound { key: key.to_string() });
+            }
             None => {
                 let document = before.unwrap_or_else(|| Document::new(key, now));
                 self.seen(document, 0, now).await?

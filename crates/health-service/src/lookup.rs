@@ -276,14 +276,5 @@ fn retry_at(state: &State<'_>, caller: &Caller, now: Instant) -> Option<Instant>
         return Some(eta);
     }
     let opened = state.decided_by.and_then(|it| it.last_checked_at).unwrap_or(health.since);
-    Some(cooldown::spread(opened, eta, &caller_name(caller)))
-}
-
-/// What retry times of one caller are spread by.
-pub(crate) fn caller_name(caller: &Caller) -> String {
-    [Some(caller.tenant_id.as_str()), caller.user_id.as_deref(), caller.session_id.as_deref()]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join("/")
+    Some(cooldown::spread(opened, eta, &caller.spread_key()))
 }

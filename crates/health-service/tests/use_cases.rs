@@ -311,6 +311,17 @@ async fn lookup_keeps_the_order_and_lists_what_is_not_ok() {
     assert_eq!(all.next_change_at, Some(start() + chrono::TimeDelta::seconds(300 - 120)), "the words end");
 }
 
+/// C18: one caller is told one time, whoever asks.
+#[tokio::test]
+async fn check_and_lookup_name_the_same_retry_time() {
+    let world = world();
+    let first = world.check("alice", refused()).await;
+    world.advance(7);
+    let again = world.check("alice", refused()).await;
+    assert_eq!(again.verdict.retry_at, first.verdict.retry_at);
+    assert_eq!(world.lookup("alice").await.tools[0].retry_at, first.verdict.retry_at);
+}
+
 /// C26: one state, several projections.
 #[tokio::test]
 async fn the_surface_mode_decides_what_a_model_may_see_of_a_down_tool() {

@@ -182,11 +182,12 @@ fn set(
             Err(error) => message = error.to_string(),
         }
     }
+    // The store's URL may hold a password.
     Err(ConfigError::Value {
         field: path.to_owned(),
-        value: text.to_owned(),
+        value: checker::redact::mask(text),
         origin: origin.to_owned(),
-        message,
+        message: checker::redact::mask(&message),
     })
 }
 

@@ -189,3 +189,15 @@ fn spans_are_read_as_people_write_them() {
         assert!(text.parse::<Span>().is_err(), "{text}");
     }
 }
+
+#[test]
+fn a_password_is_shown_neither_in_an_error_nor_in_print() {
+    // DESIGN §9
+    let sources =
+        |store: &str| Sources { flags: vec![("store".to_owned(), store.to_owned())], ..Sources::default() };
+    let error = sources("mysql://eve:hunter2@db/agrajag").load().unwrap_err();
+    let chain = format!("{error:?} {error}");
+    assert!(chain.contains("store") && !chain.contains("hunter2"), "{chain}");
+    let loaded = sources("postgres://eve:hunter2@db/agrajag").load().unwrap();
+    assert!(!loaded.print().contains("hunter2"), "{}", loaded.print());
+}

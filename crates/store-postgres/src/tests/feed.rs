@@ -69,7 +69,9 @@ async fn a_single_statement_in_flight_holds_the_feed() {
         });
         let n_waiting = "select count(*) from pg_stat_activity
             where datname = current_database() and wait_event_type = 'Lock' and backend_xid is not null";
-        while value::<i64>(&mut holder, n_waiting).await == 0 {}
+        // Not over the holder's connection: within a transaction the view does not change.
+        let mut watcher = database.connect().await;
+        while value::<i64>(&mut watcher, n_waiting).await == 0 {}
 
         let fast = store.commit(&batch([insert(&tool(names[1]))])).await.expect("the commit").revision;
         assert_eq!(store.head().await.expect("a head"), start, "{names:?}");
