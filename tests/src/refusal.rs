@@ -6,6 +6,9 @@ use tonic_types::StatusExt as _;
 
 use crate::env;
 
+/// Metadata that every client reads; 8 KiB are what gRPC's own libraries promise to take.
+const MAX_METADATA: usize = 8 << 10;
+
 /// An error of the server, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
@@ -26,14 +29,17 @@ impl Refusal {
     ///
     /// # Panics
     ///
-    /// If it carries no `ErrorInfo` of our domain, if its reason is not in the proto enum, or if there is no page for it
-    /// in `docs/errors`.
+    /// If it carries no `ErrorInfo` of our domain, if its reason is not in the proto enum, if there is no page for it in
+    /// `docs/errors`, or if it is larger than clients read.
     #[must_use]
     pub fn of(status: &Status) -> Self {
         let details = status.get_error_details();
         let info = details.error_info().unwrap_or_else(|| panic!("no ErrorInfo: {status:?}"));
         assert_eq!(info.domain, "agrajag", "{status:?}");
         let reason = named(&info.reason);
+        // Details travel in base64, four bytes for three.
+        let size = status.details().len() / 3 * 4 + status.message().len();
+        assert!(size <= MAX_METADATA, "{reason:?} takes {size} bytes of metadata");
         let violations = details.bad_request().map_or_else(Vec::new, |it| {
             let told = it.field_violations.iter();
             told.map(|it| (it.field.clone(), it.description.clone())).collect()

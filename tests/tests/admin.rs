@@ -226,19 +226,26 @@ async fn documents_are_cleared_and_deleted(server: &Server) {
     let delete = async |target: Target| {
         let request =
             v1::DeleteDocumentsRequest { tenant_id: tenant(), target: Some(target), ..Default::default() };
-        client.admin().delete_documents(request).await.expect("deleted").into_inner().n_deleted
+        let answer = client.admin().delete_documents(request).await.expect("deleted").into_inner();
+        (answer.n_deleted, answer.revision)
     };
-    assert_eq!(delete(Target::Key(at_project("nothing"))).await, 0);
-    assert_eq!(delete(Target::Key(at_project("b"))).await, 1);
+    assert_eq!(delete(Target::Key(at_project("nothing"))).await.0, 0);
+    assert_eq!(delete(Target::Key(at_project("b"))).await.0, 1);
     let missing =
         v1::GetDocumentRequest { tenant_id: tenant(), key: Some(at_project("b")), ..Default::default() };
     let refused = refusal(client.admin().get_document(missing).await);
     assert_eq!(refused.reason, ErrorReason::DocumentNotFound);
-    assert_eq!(delete(Target::UserId("alice".to_owned())).await, 3, "of hers, and of nobody else");
+    assert_eq!(delete(Target::UserId("alice".to_owned())).await.0, 3, "of hers, and of nobody else");
     assert_eq!(client.state(alice.clone(), rest("c")).await, ToolState::Down, "the project's is still there");
-    assert_eq!(delete(Target::SessionId("s1".to_owned())).await, 1);
-    assert_eq!(delete(Target::WholeTenant(true)).await, 2);
-    assert!(client.lookup(agrajag_tests::messages::lookup(alice, [])).await.tools.is_empty());
+    assert_eq!(delete(Target::SessionId("s1".to_owned())).await.0, 1);
+    let (n_deleted, revision) = delete(Target::WholeTenant(true)).await;
+    assert_eq!(n_deleted, 2);
+    let after = v1::LookupRequest {
+        at_least: revision,
+        ..agrajag_tests::messages::lookup(alice, [rest("a"), rest("c")])
+    };
+    let states: Vec<_> = client.lookup(after).await.tools.iter().map(v1::ToolHealth::state).collect();
+    assert_eq!(states, [ToolState::Ok, ToolState::Ok], "to a reader that brings the revision, at once");
 }
 
 /// R38…R40: a listing is ordered by scope, id and tool, has pages that fit together, and filters that narrow each other.

@@ -91,7 +91,6 @@ async fn wrong_bodies_are_told_where() {
         (r#"{"caler": {}}"#, "caler"),
         (r#"{"tool": {"name": 5}}"#, "tool.name"),
         (r#"{"failure": {"headers": [{"nam": "x"}]}}"#, "failure.headers[0].nam"),
-        (r#"{"failure": {"occurredAt": "yesterday"}}"#, "occurredAt"),
     ] {
         let reply = post(server.address, "/v1/check", body).await;
         assert_eq!(
@@ -119,6 +118,30 @@ async fn wrong_bodies_are_told_where() {
     let many = json!({ "caller": { "tenantId": "acme" }, "tools": many });
     let reply = post(server.address, "/v1/lookup", many.to_string()).await;
     assert_eq!((problem(&reply).0, reply.status), (ErrorReason::TooManyItems, 400));
+}
+
+/// `docs/errors/MALFORMED_REQUEST`: a time, span or number that is none is told with the path of its field as well.
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_values_are_told_where() {
+    let server = Setup::memory().start().await;
+    for (body, field) in [
+        (r#"{"failure": {"occurredAt": "yesterday"}}"#, "failure.occurredAt"),
+        (r#"{"failure": {"elapsed": "long"}}"#, "failure.elapsed"),
+        (r#"{"failure": {"jsonRpcCode": "minus one"}}"#, "failure.jsonRpcCode"),
+        (r#"{"failure": {"attempt": -1}}"#, "failure.attempt"),
+    ] {
+        let reply = post(server.address, "/v1/check", body).await;
+        assert_eq!(
+            (reply.status, problem(&reply).0),
+            (400, ErrorReason::MalformedRequest),
+            "{body}: {reply:?}"
+        );
+        assert!(
+            reply.json()["detail"].as_str().is_some_and(|it| it.contains(field)),
+            "{body}: {}",
+            reply.body
+        );
+    }
 }
 
 /// A body over the limit is refused with 413, and what is announced is not believed.

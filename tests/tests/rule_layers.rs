@@ -185,13 +185,28 @@ async fn files_are_followed() {
     // A layer in the store wins over a file of the same place, and gives way when it is deleted.
     client.admin().put_rule_layer(put(&MARKER.replace("jira-no-board", "stored"), "")).await.expect("put");
     assert_eq!(signature(client, failure()).await, "stored");
-    let list = v1::ListRuleLayersRequest { tenant_id: "acme".to_owned(), include_yaml: false };
-    let layers = client.admin().list_rule_layers(list).await.expect("a list").into_inner().layers;
-    let sources: Vec<_> = layers.iter().map(v1::RuleLayer::source).collect();
-    assert_eq!(sources, [RuleLayerSource::Store, RuleLayerSource::File], "of one place the store's first");
     let delete = v1::DeleteRuleLayerRequest { tenant_id: "acme".to_owned(), ..Default::default() };
     client.admin().delete_rule_layer(delete).await.expect("deleted");
     assert_eq!(signature(client, failure()).await, "tenant");
+}
+
+/// The interface's word about `ListRuleLayers`: the tenant's own first, then by project; of one place the store's first.
+#[tokio::test(flavor = "multi_thread")]
+async fn layers_are_listed_in_their_order() {
+    let documents = tempfile::tempdir().expect("a folder");
+    for folder in ["acme/zoo", "acme", "acme/essay"] {
+        file(documents.path(), folder, MARKER);
+    }
+    let server = Setup::memory().documents(documents.path()).start().await;
+    for project in ["", "essay"] {
+        server.client.admin().put_rule_layer(put(MARKER, project)).await.expect("put");
+    }
+    let list = v1::ListRuleLayersRequest { tenant_id: "acme".to_owned(), include_yaml: false };
+    let layers = server.client.admin().list_rule_layers(list).await.expect("a list").into_inner().layers;
+    assert!(layers.iter().all(|it| it.yaml.is_empty()), "the texts were not asked for");
+    let found: Vec<_> = layers.iter().map(|it| (it.project_id.as_str(), it.source())).collect();
+    use RuleLayerSource::{File, Store};
+    assert_eq!(found, [("", Store), ("", File), ("essay", Store), ("essay", File), ("zoo", File)]);
 }
 
 /// DESIGN §6, "Incidents and defects": one bad rule of a file is skipped alone, and the error is visible: in the answer,

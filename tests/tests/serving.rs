@@ -9,6 +9,7 @@ use agrajag_tests::messages::{
     at_project, caller, check, client as client_tool, connection_refused, event, http, http_body, in_session,
     lookup, rest, success,
 };
+use agrajag_tests::refusal::Refusal;
 use agrajag_tests::server::Setup;
 use agrajag_tests::wait::{SOON, until};
 use agrajag_tests::{http as plain, on_every_store};
@@ -71,21 +72,24 @@ async fn it_says_what_it_is(server: &agrajag_tests::server::Server) {
     assert_eq!(server.client.serving("agrajag.nothing").await, None);
 }
 
-/// A deadline that is over is answered DEADLINE_EXCEEDED with its reason, and one that is not is kept.
+/// A call whose time is over is answered DEADLINE_EXCEEDED with its reason: the client's own deadline, or the server's
+/// limit where that is shorter. The server goes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn deadlines_are_honoured() {
     // A call waits for its turn behind a writer that holds the database.
-    let server = Setup::postgres().start().await;
+    let server = Setup::postgres().set("limits.request_timeout", "400ms").start().await;
     server.client.verdict(caller("alice"), rest("jira"), http(403)).await;
     let holder = hold_documents(server.database());
-    let request =
-        with_deadline(check(caller("alice"), rest("jira"), connection_refused()), Duration::from_millis(400));
     let began = std::time::Instant::now();
-    let result = server.client.tools().check(request).await;
-    let took = began.elapsed();
-    let refused = refusal(result);
+    let request = check(caller("alice"), rest("jira"), connection_refused());
+    let refused = refusal(server.client.tools().check(request.clone()).await);
     assert_eq!((refused.code, refused.reason), (Code::DeadlineExceeded, ErrorReason::DeadlineExceeded));
-    assert!(took < Duration::from_secs(2), "answered after {took:?}");
+    let deadline = Duration::from_millis(200);
+    let status = server.client.tools().check(with_deadline(request, deadline)).await.expect_err("it is over");
+    // On a machine that is busy the client may notice it before the server's answer is there.
+    let by_client = status.code() == Code::Cancelled && status.message() == "Timeout expired";
+    assert!(by_client || Refusal::of(&status).reason == ErrorReason::DeadlineExceeded, "{status:?}");
+    assert!(began.elapsed() < Duration::from_secs(2), "answered after {:?}", began.elapsed());
     holder.join().expect("the holder ends");
     let request = with_deadline(check(caller("alice"), rest("wiki"), connection_refused()), SOON);
     server.client.tools().check(request).await.expect("answered in time");

@@ -6,9 +6,9 @@
 //! The steps:
 //! 1. Cancelled calls and refusals by policy are no health signals and change nothing.
 //! 2. NOT_REGISTERED is answered as unreachable where a disconnect or a recent success says that the tool exists (C24).
-//! 3. The rules say what it is ([`finding`]).
+//! 3. The rules say what it is (`finding`).
 //! 4. A target that came with the call is not the tool.
-//! 5. Whose trouble it is decides the scope ([`scope`]).
+//! 5. Whose trouble it is decides the scope (`scope`).
 //! 6. An active cooldown or a fresh diagnosis answers and changes nothing (R99, R200).
 //! 7. Else the cooldown is opened, the status marked, an unclear failure enqueued: in one decision.
 

@@ -8,13 +8,13 @@
 //! - [`limits`]: how much a rule file and a failure may hold.
 //! - [`diagnostic`]: what is said about a rule file, and where in it.
 //! - [`rule`]: a validated rule and its match language.
-//! - [`parse`]: YAML text to rules, strict, one bad rule skipped alone.
+//! - [`mod@parse`]: YAML text to rules, strict, one bad rule skipped alone.
 //! - [`bundled`]: the specification's twelve rules.
 //! - [`names`]: what runtimes call a failure, brought to canonical kinds.
 //! - [`facts`]: what the rules see of one failure.
 //! - [`table`]: layers merged and compiled; classification.
-//! - [`explain`]: for every rule, matched or the first field that did not.
-//! - [`decide`]: the decision tree: verdict, effects, job.
+//! - [`mod@explain`]: for every rule, matched or the first field that did not.
+//! - [`mod@decide`]: the decision tree: verdict, effects, job.
 //! - [`redact`]: secrets masked, text cut.
 //! - [`corpus`]: labelled failures, and how well a table does on them.
 //!

@@ -1,7 +1,7 @@
 //! A validated rule and its match language (R105…R120, DESIGN §6).
 //!
 //! Owns what a rule *is* and when one of its conditions holds for the [facts](crate::facts) of a failure. How a rule is
-//! written down is [`parse`](crate::parse)'s business, which of several rules decides is [`table`](crate::table)'s.
+//! written down is [`parse`](mod@crate::parse)'s business, which of several rules decides is [`table`](crate::table)'s.
 //!
 //! The conditions of a rule are a list, all of which must hold. Each is a variant of [`Condition`]: a new kind of test
 //! is one more variant. Tests that nest (`not`, `any`) fit as variants that hold conditions.

@@ -1,7 +1,5 @@
 //! The rule format: what is read, and what is said about what is not (R103…R120).
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 mod support;
 
 use checker::rule::{Condition, CooldownSpec, Position, RuleScope};
@@ -32,7 +30,7 @@ fn ids(layer: &ParsedLayer) -> Vec<&str> {
     layer.rules.iter().map(|it| it.id.as_str()).collect()
 }
 
-/// R103, R107 to R120: every field, in one rule.
+/// R103, R107, R108, R115, R116, R117, R118, R119, R120: every field, in one rule.
 #[test]
 fn every_field_is_read() {
     let yaml = "
@@ -271,6 +269,21 @@ fn mistakes_outside_match_are_named() {
             "{lines:?}: {:?}",
             layer.diagnostics
         );
+    }
+}
+
+/// A finding is one line, whatever the value holds.
+#[test]
+fn a_finding_is_one_line() {
+    let layer = between_good_ones(&[
+        "id: \"a\\nb\"",
+        "match: {httpStatus: \"x\\ny\"}",
+        "signature: s",
+        "classification: \"U\\nC\"",
+    ]);
+    assert_eq!(layer.diagnostics.len(), 3);
+    for found in &layer.diagnostics {
+        assert!(!found.to_string().contains('\n'), "{found:?}");
     }
 }
 

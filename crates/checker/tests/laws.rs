@@ -1,7 +1,5 @@
 //! What holds for every failure, every rule and every state of the documents.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 mod support;
 
 use checker::{LayerKind, Options, RuleTable, explain, parse};

@@ -1,6 +1,4 @@
-//! Merging layers and the order of rules (R103, R106, R107, R121…R124, C13, C14).
-
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+//! Merging layers and the order of rules (R103, R106, R107, R122…R124, C13, C14).
 
 mod support;
 

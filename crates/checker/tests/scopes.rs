@@ -1,7 +1,5 @@
 //! Whose trouble it is: scopes, users of cooldowns, and what never crosses from one user to another.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 mod support;
 
 use health_model::{
@@ -179,7 +177,7 @@ fn diagnosed(world: &World, class: Classification, signature: &str, user: Option
     }
 }
 
-/// R20, DESIGN §11.2: an unclear failure under a fresh diagnosis is answered with it, and starts none.
+/// R20, C20, DESIGN §11.2: an unclear failure under a fresh diagnosis is answered with it, and starts none.
 #[test]
 fn a_fresh_diagnosis_answers() {
     let mut world = World::new();

@@ -175,7 +175,7 @@ impl Service {
         let keys: Vec<ContainerKey> = caller.cascade(tool.provider.as_deref()).collect();
         let containers = keys.clone();
         let service = self.clone();
-        let (job_id, signal) = (self.ids.next(), signal(caller, failure, now));
+        let job_id = self.ids.next();
         let (caller, tool, failure) = (caller.clone(), tool.clone(), failure.clone());
         let plan = move |world: &World<'_>| {
             let decision = service.decide(&caller, &tool, &failure, &world.cascade(&keys, &tool.name), now);
@@ -188,7 +188,12 @@ impl Service {
                 signature: job.signature.clone(),
                 key_user: job.key_user.clone(),
                 trigger: Trigger::ToolCallError,
-                signal: signal.clone(),
+                signal: Signal {
+                    at: now,
+                    user_id: job.user_id.clone(),
+                    session_id: job.session_id.clone(),
+                    detail: job.detail.clone(),
+                },
                 now,
             });
             let planned = Planned { effects: decision.effects.clone(), jobs: jobs.collect() };
@@ -240,15 +245,5 @@ fn summary(state: &State<'_>) -> HealthSummary {
             .and_then(|it| it.until)
             .or(state.health.and_then(|it| it.expected_recovery_at)),
         changed: false,
-    }
-}
-
-/// The failure as a job keeps it: cut, and without secrets (DESIGN §2.6).
-fn signal(caller: &Caller, failure: &Failure, now: Instant) -> Signal {
-    Signal {
-        at: now,
-        user_id: caller.user_id.clone(),
-        session_id: caller.session_id.clone(),
-        detail: checker::redact::detail(failure),
     }
 }

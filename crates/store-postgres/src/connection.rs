@@ -5,6 +5,7 @@
 //! away each call costs at most one refused connection. The first call after its return succeeds.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgPoolOptions, PgRow};
 use sqlx::{ConnectOptions, Connection, PgConnection, PgPool, Postgres, SqlSafeStr, SqlStr};
 
-use crate::error::{Target, is_contention, is_lost};
+use crate::error::{Target, is_contention, is_crowded, is_lost};
 use crate::migrate;
 use crate::options::Options;
 use crate::statement::{args, statements};
@@ -53,6 +54,8 @@ pub(crate) struct Database {
     probing: tokio::sync::Mutex<()>,
     /// Why the database is away, if it is.
     away: Mutex<Option<String>>,
+    /// Connections in use.
+    n_leased: Arc<AtomicUsize>,
 }
 
 /// What every new connection goes through.
@@ -113,6 +116,7 @@ impl Lost {
 pub(crate) struct Lease {
     connection: PoolConnection<Postgres>,
     is_clean: bool,
+    n_leased: Arc<AtomicUsize>,
 }
 
 impl Deref for Lease {
@@ -131,6 +135,7 @@ impl DerefMut for Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
+        self.n_leased.fetch_sub(1, Ordering::Relaxed);
         if !self.is_clean {
             self.connection.close_on_drop();
         }
@@ -168,6 +173,7 @@ impl Database {
             lost,
             probing: tokio::sync::Mutex::default(),
             away: Mutex::default(),
+            n_leased: Arc::default(),
         }
     }
 
@@ -287,7 +293,10 @@ impl Database {
             },
         };
         match acquired {
-            Ok(connection) => Ok(Lease { connection, is_clean: false }),
+            Ok(connection) => {
+                self.n_leased.fetch_add(1, Ordering::Relaxed);
+                Ok(Lease { connection, is_clean: false, n_leased: Arc::clone(&self.n_leased) })
+            }
             Err(sqlx::Error::PoolClosed) => Err(self.target.closed()),
             Err(error) => Err(self.target.error(doing, error)),
         }
@@ -309,6 +318,8 @@ impl Database {
                 let _ = tokio::time::timeout(limit, connection.close()).await;
                 return Ok(());
             }
+            // Then one of ours will become free.
+            Ok(Err(error)) if is_crowded(&error) && self.has_connections() => return Ok(()),
             Ok(Err(error)) => self.target.error(doing, error),
             Err(_) => self.target.timed_out(doing, limit),
         };
@@ -316,6 +327,10 @@ impl Database {
             *locked(&self.away) = Some(reason.clone());
         }
         Err(error)
+    }
+
+    fn has_connections(&self) -> bool {
+        self.n_leased.load(Ordering::Relaxed) > 0 || self.pool.num_idle() > 0
     }
 }
 

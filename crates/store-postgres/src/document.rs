@@ -16,12 +16,18 @@ use crate::text::escape;
 /// The greatest page.
 const PAGE: usize = 1_000;
 
+/// Up to so many containers are loaded by [`few_containers_query`].
+const FEW: usize = 8;
+
 statements! {
+    /// Any number of containers.
     LOAD_CONTAINERS = "select ", document_columns!(), "
         from unnest($1::text[], $2::text[], $3::text[]) as c (tenant_id, scope, scope_id)
         join document d on d.tenant_id = c.tenant_id and d.scope = c.scope::document_scope and d.scope_id = c.scope_id
-        where d.body is not null
-        order by d.tool_name";
+        where d.body is not null";
+
+    /// One container; [`few_containers_query`] joins several.
+    LOAD_CONTAINER = "select ", document_columns!(), " from document d where d.body is not null";
 
     LOAD = "select ", document_columns!(), " from document d where ", key_is!("d"), " and d.body is not null";
 
@@ -46,12 +52,18 @@ pub(crate) async fn load_containers(
     if distinct.is_empty() {
         return Ok(Vec::new());
     }
-    let args = args![
-        distinct.iter().map(|it| escape(&it.tenant_id).into_owned()).collect::<Vec<_>>(),
-        distinct.iter().map(|it| it.scope.as_str()).collect::<Vec<_>>(),
-        distinct.iter().map(|it| escape(&it.scope_id).into_owned()).collect::<Vec<_>>(),
-    ];
-    let rows = database.read(DOING, LOAD_CONTAINERS, args).await?;
+    let rows = if distinct.len() <= FEW {
+        let (sql, args) =
+            few_containers_query(&distinct).map_err(|error| database.target().error(DOING, error))?;
+        database.read(DOING, AssertSqlSafe(sql), Ok(args)).await?
+    } else {
+        let args = args![
+            distinct.iter().map(|it| escape(&it.tenant_id).into_owned()).collect::<Vec<_>>(),
+            distinct.iter().map(|it| it.scope.as_str()).collect::<Vec<_>>(),
+            distinct.iter().map(|it| escape(&it.scope_id).into_owned()).collect::<Vec<_>>(),
+        ];
+        database.read(DOING, LOAD_CONTAINERS, args).await?
+    };
     let rows = read_all(&rows).map_err(|error| database.target().error(DOING, error))?;
     let mut documents: Vec<Vec<Versioned>> = vec![Vec::new(); distinct.len()];
     for row in rows {
@@ -60,11 +72,30 @@ pub(crate) async fn load_containers(
         };
         documents.extend(readable(&row));
     }
+    for documents in &mut documents {
+        documents.sort_by(|a, b| a.document.key.tool_name.cmp(&b.document.key.tool_name));
+    }
     let load = |key: &ContainerKey| LoadedContainer {
         key: key.clone(),
         documents: places.get(key).and_then(|&at| documents.get(at)).cloned().unwrap_or_default(),
     };
     Ok(keys.iter().map(load).collect())
+}
+
+/// The statement for the containers of a caller. One condition a container lets the planner see which of them are absent
+/// or small, where a join would have it guess from the average, and scan the table if one container is most of it.
+pub(crate) fn few_containers_query(keys: &[&ContainerKey]) -> Result<(String, PgArguments), sqlx::Error> {
+    let mut query = Query { sql: String::new(), args: PgArguments::default() };
+    for key in keys {
+        if !query.sql.is_empty() {
+            query.sql.push_str(" union all ");
+        }
+        query.sql.push_str(LOAD_CONTAINER);
+        query.condition(" and d.tenant_id = ", escape(&key.tenant_id).into_owned(), "")?;
+        query.condition(" and d.scope = ", key.scope.as_str(), "::text::document_scope")?;
+        query.condition(" and d.scope_id = ", escape(&key.scope_id).into_owned(), "")?;
+    }
+    Ok((query.sql, query.args))
 }
 
 /// One document.

@@ -37,10 +37,16 @@ impl Target {
                 reason: self.reason(doing, &what, remedy),
                 source: Some(Box::new(error)),
             },
-            None => StoreError::Other {
-                reason: format!("cannot {doing} in database `{}` at `{}`", self.database, self.place),
-                source: Some(Box::new(error)),
-            },
+            None => {
+                let why = if has_code(&error, "54000") {
+                    ": a key is longer than an index takes (2,600 bytes)"
+                } else {
+                    ""
+                };
+                let reason =
+                    format!("cannot {doing} in database `{}` at `{}`{why}", self.database, self.place);
+                StoreError::Other { reason, source: Some(Box::new(error)) }
+            }
         }
     }
 
@@ -174,13 +180,21 @@ pub(crate) fn is_lost(error: &sqlx::Error) -> bool {
 
 /// Whether the transaction lost against another one, and doing it again may win.
 pub(crate) fn is_contention(error: &sqlx::Error) -> bool {
-    matches!(error, sqlx::Error::Database(error) if matches!(error.code().as_deref(), Some("40001" | "40P01")))
+    has_code(error, "40001") || has_code(error, "40P01")
+}
+
+/// Whether the database has no room for a further connection of this role.
+pub(crate) fn is_crowded(error: &sqlx::Error) -> bool {
+    has_code(error, "53300")
+}
+
+fn has_code(error: &sqlx::Error, code: &str) -> bool {
+    matches!(error, sqlx::Error::Database(error) if error.code().as_deref() == Some(code))
 }
 
 /// Whether the error is a second row of this unique index.
 pub(crate) fn is_duplicate(error: &sqlx::Error, index: &str) -> bool {
-    matches!(error, sqlx::Error::Database(error)
-        if error.code().as_deref() == Some("23505") && error.constraint() == Some(index))
+    has_code(error, "23505") && error.as_database_error().and_then(|it| it.constraint()) == Some(index)
 }
 
 /// A row that this program cannot read.

@@ -7,15 +7,15 @@
 //! The snapshot's xmin is such a horizon, and the one that is used. But any transaction of any database of the cluster
 //! that has written holds it back, for as long as it is open. If it is in the way, a second one is computed from the
 //! transactions of this store alone. Each of them begins with [`BEGIN`], or does the same in its only statement: before
-//! it has an id it takes a shared advisory lock that names a lower bound of it, the xmax of its snapshot. A reader takes the xmax `h` of a snapshot,
-//! then reads the locks, then takes another snapshot for the rows. A transaction of this store with an id below `h` had
-//! its lock when `h` was taken; when the locks are read it is still there, with a bound not above its id, or the
-//! transaction has ended, and the later snapshot sees all of it (locks are released after a commit is visible). So
-//! nothing below the least bound, and below `h`, is in flight.
+//! it has an id it takes a shared advisory lock that names a lower bound of it, the xmax of its snapshot. A reader takes
+//! the xmax `h` of a snapshot, then reads the locks, then takes another snapshot for the rows. A transaction of this
+//! store with an id below `h` had its lock when `h` was taken. When the locks are read it is still there, with a bound
+//! not above its id, or the transaction has ended, and the later snapshot sees all of it (locks are released after a
+//! commit is visible). So nothing below the least bound, and below `h`, is in flight.
 //!
-//! Below the horizon is not enough. A row holds the last write of its key alone: where one below the horizon was followed by
-//! one above it, a reader would have gone past the first and have neither. So the last page tells what is visible above
-//! the horizon too. It is told again once it is below.
+//! Below the horizon is not enough. A row holds the last write of its key alone: where one below the horizon was
+//! followed by one above it, a reader would have gone past the first and have neither. So the last page tells what is
+//! visible above the horizon too. It is told again once it is below.
 //!
 //! Positions are given to readers only from rows, never from horizons: a row is durable once it is visible, an id that
 //! was given out and not used may come again after a crash of the database.
@@ -68,9 +68,9 @@ statements! {
     /// Begins a transaction that writes documents.
     BEGIN = "begin isolation level read committed; select ", take_lock!();
 
-    /// The horizon of this store's own transactions. Of a bound only the lower bits are known, and it may be above the xmax
-    /// taken here: what would be more than 2^30 ids back is ahead.
-    OWN_HORIZON = "select least(h.xmax, min(h.xmax - b.distance))
+    /// The horizon of this store's own transactions; none on a standby, where their locks are not seen. Of a bound only the
+    /// lower bits are known, and it may be above the xmax taken here: what would be more than 2^30 ids back is ahead.
+    OWN_HORIZON = "select case when pg_is_in_recovery() then 0 else least(h.xmax, min(h.xmax - b.distance)) end
         from (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint as xmax) h
         left join lateral (
             select (h.xmax - l.objid::bigint) & 2147483647 as distance from pg_locks l

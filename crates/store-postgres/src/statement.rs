@@ -17,11 +17,13 @@ macro_rules! statements {
 
 /// Encodes parameters: `Result<PgArguments, sqlx::Error>`.
 macro_rules! args {
-    ($($value:expr),* $(,)?) => {{
-        #[allow(unused_mut, reason = "a statement may have no parameter")]
+    () => {
+        Ok::<_, sqlx::Error>(sqlx::postgres::PgArguments::default())
+    };
+    ($($value:expr),+ $(,)?) => {{
         let encode = || -> Result<sqlx::postgres::PgArguments, sqlx::error::BoxDynError> {
             let mut args = sqlx::postgres::PgArguments::default();
-            $(sqlx::Arguments::add(&mut args, $value)?;)*
+            $(sqlx::Arguments::add(&mut args, $value)?;)+
             Ok(args)
         };
         encode().map_err(sqlx::Error::Encode)

@@ -365,8 +365,12 @@ pub(super) static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
         strength: Weak,
         guard: Guard::Number,
     }));
-    let automaton =
-        AhoCorasick::builder().ascii_case_insensitive(true).build(all.iter().map(|it| it.text)).ok();
+    // The table is fixed: a megabyte for the fastest automaton is paid once a process.
+    let automaton = AhoCorasick::builder()
+        .kind(Some(AhoCorasickKind::DFA))
+        .ascii_case_insensitive(true)
+        .build(all.iter().map(|it| it.text))
+        .ok();
     Phrases { all, automaton }
 });
 

@@ -49,8 +49,8 @@ impl<'a> Report<'a> {
             line,
             column,
             field: field.to_owned(),
-            rule_id: rule_id.map(str::to_owned),
-            message,
+            rule_id: rule_id.map(one_line),
+            message: one_line(&message),
         });
     }
 
@@ -73,7 +73,7 @@ impl<'a> Report<'a> {
             column,
             field: String::new(),
             rule_id: None,
-            message,
+            message: one_line(&message),
         });
     }
 
@@ -84,6 +84,11 @@ impl<'a> Report<'a> {
         }
         self.diagnostics
     }
+}
+
+/// A message holds values as they were read; a finding is one line.
+fn one_line(message: &str) -> String {
+    message.replace(char::is_control, " ")
 }
 
 /// The lines of the rules, from 1; empty if they cannot be told.

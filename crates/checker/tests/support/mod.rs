@@ -1,6 +1,10 @@
 //! A small world for decisions: a caller, a tool, the documents on record, a clock that is stepped by hand.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "each test binary uses its own part; one that cannot go on has failed"
+)]
 
 use checker::{Decision, LayerKind, Options, ParsedLayer, RuleTable, Settings, decide, parse};
 use chrono::TimeDelta;

@@ -126,6 +126,75 @@ async fn a_locked_row_is_not_waited_for_beyond_the_limit() {
     database.remove().await;
 }
 
+/// All connections that the role may have are in use: callers wait for one of them and do not take it for an outage.
+#[tokio::test]
+async fn a_crowded_database_is_not_an_outage() {
+    let database = TestDatabase::create().await;
+    let mut connection = database.connect().await;
+    let name: String = value(&mut connection, "select current_database()::text").await;
+    let role = format!("{name}_role");
+    run(
+        &mut connection,
+        &format!(
+            "drop role if exists {role}; create role {role} login password 'x' connection limit 3;
+            create schema agrajag authorization {role}"
+        ),
+    )
+    .await;
+    let separator = if database.url.contains('?') { '&' } else { '?' };
+    let url = format!("{}{separator}user={role}&password=x", database.url);
+    // One for statements, two for notifications.
+    let options = Options { pool_size: 1, lock_timeout: Duration::from_secs(20), ..Options::default() };
+    let options = Options { statement_timeout: Duration::from_secs(20), ..options };
+    let store = std::sync::Arc::new(PostgresStore::connect(&url, options).await.expect("the store opens"));
+    let version = store.commit(&batch([insert(&tool("t"))])).await.expect("the commit").versions[0];
+    let n_connections = format!("select count(*) from pg_stat_activity where usename = '{role}'");
+    while value::<i64>(&mut connection, &n_connections).await < 3 {}
+
+    let mut holder = database.connect().await;
+    run(&mut holder, "begin; select from document for update").await;
+    let held = tokio::spawn({
+        let store = std::sync::Arc::clone(&store);
+        let mut write = insert(&tool("t"));
+        write.expected = Some(version);
+        async move { store.commit(&batch([write])).await }
+    });
+    let n_waiting = format!("{n_connections} and wait_event_type = 'Lock'");
+    while value::<i64>(&mut connection, &n_waiting).await == 0 {}
+    let key = tool("t");
+    let load = || tokio::time::timeout(Duration::from_millis(700), store.load_document(&key));
+    let (a, b) = tokio::join!(load(), load());
+    assert!(a.is_err() && b.is_err(), "they wait: {a:?} {b:?}");
+    run(&mut holder, "rollback").await;
+    held.await.expect("the task ends").expect("the commit");
+    assert!(store.load_document(&key).await.expect("it answers").is_some());
+    store.close().await;
+    database.remove().await;
+    run(&mut connect(&url_of("postgres")).await, &format!("drop role {role}")).await;
+}
+
+/// A key that no index takes is told so; the others are not harmed.
+#[tokio::test]
+async fn a_key_that_is_too_long_is_refused() {
+    let database = TestDatabase::create().await;
+    let store = database.open().await;
+    // Text that does not compress.
+    let mut number = 1_u32;
+    let long: String = std::iter::repeat_with(|| {
+        number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        char::from(b'!' + u8::try_from(number >> 24).unwrap_or_default() % 90)
+    })
+    .take(6_000)
+    .collect();
+    let error = store.commit(&batch([insert(&tool(&long))])).await.expect_err("it is too long");
+    assert!(
+        matches!(&error, StoreError::Other { .. }) && error.to_string().contains("longer than an index"),
+        "{error:?}"
+    );
+    store.commit(&batch([insert(&tool("t"))])).await.expect("the commit");
+    database.remove().await;
+}
+
 /// A database that may only be read answers reads, and says why it refuses writes.
 #[tokio::test]
 async fn a_read_only_database_is_read() {

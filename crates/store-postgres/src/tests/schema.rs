@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use health_model::ContainerKey;
 use health_model::vocabulary::{Scope, Status};
 use ports::{DocumentFilter, JobFilter, JobState, Store, StoreError};
 use sqlx::postgres::PgArguments;
@@ -35,9 +36,14 @@ fn statements() -> Vec<(&'static str, &'static str)> {
     modules.concat()
 }
 
-/// Every listing that filters can ask for.
+/// Every listing that filters can ask for, and loads of containers.
 fn listings() -> Vec<(String, String)> {
     let mut listings = Vec::new();
+    let container = tool("t").container();
+    for n in 1..=8 {
+        let (sql, _) = document::few_containers_query(&vec![&container; n]).expect("it is encoded");
+        listings.push((format!("{n} containers"), sql));
+    }
     for bits in 0..32_u8 {
         let has = |bit: u8| bits & (1 << bit) != 0;
         let filter = DocumentFilter {
@@ -143,6 +149,15 @@ async fn lists_by_status_and_by_tool_use_their_indexes() {
         assert!(plan.contains(&format!(" {index} ")) && !plan.contains("Seq Scan"), "{filter:?}\n{plan}");
     }
 
+    // Absent containers are not looked for by a scan.
+    let containers = ["SESSION", "USER"].map(|scope| ContainerKey {
+        tenant_id: "other".to_owned(),
+        scope: scope.parse().expect("a scope"),
+        scope_id: "nobody".to_owned(),
+    });
+    let (sql, args) = document::few_containers_query(&containers.each_ref()).expect("it is encoded");
+    let found = plan(&mut connection, &sql, args).await;
+    assert!(found.matches("Index Scan").count() == 2 && !found.contains("Seq Scan"), "{found}");
     let key = document::key_args(&tool("t7")).expect("it is encoded");
     let found = plan(&mut connection, document::LOAD, key).await;
     assert!(found.contains("Index Scan") && found.contains("tool_name = 't7'"), "{found}");
