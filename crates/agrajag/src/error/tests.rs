@@ -1,3 +1,5 @@
+//! Errors become exit codes and words with a remedy.
+
 use tonic_types::ErrorDetails;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Flags become the request that they stand for.
+
 use prost_types::Timestamp;
 
 use super::*;

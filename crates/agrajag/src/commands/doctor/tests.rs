@@ -1,3 +1,5 @@
+//! What the doctor says of each finding.
+
 use std::time::Duration;
 
 use super::*;
