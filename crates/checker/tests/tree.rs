@@ -234,9 +234,8 @@ fn a_tool_whose_client_left_is_unreachable() {
     let gone = Effect {
         key: world.key(Scope::Session),
         kind: EffectKind::ConnectionEvent {
-            connection: Connection { id: "c1".to_owned(), sequence: 1, open: false },
+            connection: Connection { id: "c1".to_owned(), sequence: 1, at: world.now, open: false },
             note: "closed".to_owned(),
-            at: world.now,
         },
     };
     world.apply(&[gone]);

@@ -37,6 +37,13 @@ impl Cooldown {
         (self.next_spawn_allowed_at - self.opened_at).max(TimeDelta::zero())
     }
 
+    /// Whether no failure can have come for one window: a success then sets the count of episodes back (DESIGN §11.3).
+    /// Counted from the end of the window, since suppressed failures may have come until then.
+    #[must_use]
+    pub fn is_outlived(&self, now: Instant) -> bool {
+        now >= saturating_add(self.next_spawn_allowed_at, self.window())
+    }
+
     /// When the count of episodes is forgotten: quiet for max(2 × the last window, 1 h). Quiet counts from the end of
     /// the window, since a suppressed failure may have come until then.
     #[must_use]

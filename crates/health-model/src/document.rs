@@ -161,8 +161,10 @@ pub struct Hold {
 pub struct Connection {
     /// The connection's id; empty if the reporter named none.
     pub id: String,
-    /// The reporter's sequence number, growing over its connections to this scope.
+    /// The number of the event, growing over the events of this connection; 0 = not numbered.
     pub sequence: u64,
+    /// When it happened, not after it was received. Decides between connections, and where there are no numbers.
+    pub at: Instant,
     /// Whether it opened (else it closed).
     pub open: bool,
 }

@@ -42,7 +42,7 @@ pub fn plan(
     for document in cascade.documents().filter(|it| it.key.scope != Scope::Global) {
         for cooldown in &document.cooldowns {
             if crate::cascade::applies(cooldown, caller.user_id.as_deref())
-                && cooldown.is_active(now)
+                && (cooldown.is_active(now) || cooldown.is_outlived(now))
                 && cooldown.opened_at < evidence.started_at
                 && is_cleared(cooldown, evidence.signature, policy.clear_on_success)
             {
@@ -79,7 +79,7 @@ pub fn is_worth_reporting(
         || cascade.documents().filter(|it| it.key.scope != Scope::Global).any(|document| {
             document.cooldowns.iter().any(|it| {
                 crate::cascade::applies(it, caller.user_id.as_deref())
-                    && it.is_active(now)
+                    && (it.is_active(now) || it.is_outlived(now))
                     && policy.clear_on_success != ClearOnSuccess::Signature
                     && is_cleared(it, None, policy.clear_on_success)
             })

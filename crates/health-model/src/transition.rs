@@ -59,10 +59,8 @@ pub enum EffectKind {
     ReleaseHold,
     /// A connection opened or closed, or a process was killed (R57, R58). Older events lose.
     ConnectionEvent {
-        /// The connection and its number.
+        /// The connection, its number and its time.
         connection: Connection,
-        /// When it happened, not after `now`. Decides between events where the reporter does not number them.
-        at: Instant,
         /// Audit text.
         note: String,
     },
@@ -146,8 +144,8 @@ pub fn apply(document: &mut Document, kind: &EffectKind, policy: &Policy, now: I
         EffectKind::Clear => clear(document),
         EffectKind::SetHold(hold) => document.hold.replace(hold.clone()).as_ref() != Some(hold),
         EffectKind::ReleaseHold => document.hold.take().is_some(),
-        EffectKind::ConnectionEvent { connection, at, note } => {
-            connection_event(document, connection, *at, note, policy, now)
+        EffectKind::ConnectionEvent { connection, note } => {
+            connection_event(document, connection, note, policy, now)
         }
         EffectKind::RecordDiagnosis(it) => document.last_diagnosis.replace(it.clone()).as_ref() != Some(it),
     };
@@ -169,6 +167,10 @@ fn is_down(document: &Document) -> bool {
 /// Sets a status. `since` and history change only when status or class changes; an expected recovery that the engine,
 /// an administrator or a Retry-After set is never shortened by a verdict (DESIGN §11.1).
 fn mark(document: &mut Document, mark: &Mark, policy: &Policy, now: Instant) -> bool {
+    if document.health.as_ref().is_some_and(|it| outranks(it, mark, now)) {
+        document.last_checked_at = Some(document.last_checked_at.map_or(now, |it| it.max(now)));
+        return true;
+    }
     let before = document.health.as_ref();
     let same = before.is_some_and(|it| it.status == mark.status && it.classification == mark.classification);
     let (mut eta, mut basis) = match mark.status {
@@ -218,6 +220,21 @@ fn mark(document: &mut Document, mark: &Mark, policy: &Policy, now: Instant) -> 
     true
 }
 
+/// Whether what is on record knows better than a failed call (DESIGN §11.1, §11.4): a connection event ends by reconnect
+/// or by hand, an outage without an expected end as its author says, and a DOWN that the engine, an administrator or
+/// the other side gave an end to is not softened before that.
+fn outranks(before: &Health, mark: &Mark, now: Instant) -> bool {
+    if mark.origin != Origin::Checker || mark.status == Status::Ok || before.status == Status::Ok {
+        return false;
+    }
+    let is_pending = before.expected_recovery_at.is_some_and(|it| now < it);
+    match before.origin {
+        Origin::Event => true,
+        Origin::Admin | Origin::Engine if before.expected_recovery_at.is_none() => true,
+        _ => before.eta_basis != EtaBasis::Computed && is_pending && mark.status < before.status,
+    }
+}
+
 fn protects_eta(before: &Health, mark: &Mark, eta: Option<Instant>, now: Instant) -> bool {
     let Some(kept) = before.expected_recovery_at.filter(|it| *it > now) else { return false };
     before.eta_basis != EtaBasis::Computed && mark.origin == Origin::Checker && eta.is_none_or(|it| it < kept)
@@ -235,9 +252,10 @@ fn open_cooldown(
     let before = remove(&mut document.cooldowns, signature, user_id);
     document.cooldowns.retain(|it| it.is_active(now) || now < it.forgotten_at());
     while document.cooldowns.len() >= policy.cooldown_limit.max(1) {
-        let Some(first) = (0..document.cooldowns.len())
-            .min_by_key(|&at| document.cooldowns.get(at).map(|it| it.next_spawn_allowed_at))
-        else {
+        // An open window goes last: without it every further failure would be a first one.
+        let Some(first) = (0..document.cooldowns.len()).min_by_key(|&at| {
+            document.cooldowns.get(at).map(|it| (it.is_active(now), it.next_spawn_allowed_at))
+        }) else {
             break;
         };
         document.cooldowns.remove(first);
@@ -257,15 +275,17 @@ fn remove(cooldowns: &mut Vec<Cooldown>, signature: &str, user_id: Option<&str>)
 
 fn end_cooldown(cooldowns: &mut Vec<Cooldown>, signature: &str, user_id: Option<&str>, now: Instant) -> bool {
     let Some(mut entry) = remove(cooldowns, signature, user_id) else { return false };
-    if now - entry.opened_at < entry.window() {
-        let was_over = entry.cleared_at.is_some();
-        entry.cleared_at.get_or_insert(now);
-        let at = cooldowns
-            .partition_point(|it| (it.signature.as_str(), it.user_id.as_deref()) < (signature, user_id));
-        cooldowns.insert(at, entry);
-        return !was_over;
+    if entry.is_outlived(now) {
+        return true;
     }
-    true
+    let was_active = entry.is_active(now);
+    if was_active {
+        entry.cleared_at = Some(now);
+    }
+    let at =
+        cooldowns.partition_point(|it| (it.signature.as_str(), it.user_id.as_deref()) < (signature, user_id));
+    cooldowns.insert(at, entry);
+    was_active
 }
 
 fn clear(document: &mut Document) -> bool {
@@ -284,21 +304,20 @@ fn clear(document: &mut Document) -> bool {
 fn connection_event(
     document: &mut Document,
     event: &Connection,
-    at: Instant,
     note: &str,
     policy: &Policy,
     now: Instant,
 ) -> bool {
-    if let Some(newest) = &document.connection {
-        // Sequence 0 = the reporter does not number its events: their times decide.
-        let old = match event.sequence {
-            0 => document.last_checked_at.is_some_and(|it| it > at),
-            sequence => sequence <= newest.sequence,
-        };
-        let of_another = !event.open && newest.open && !event.id.is_empty() && newest.id != event.id;
-        if old || of_another {
-            return false;
-        }
+    let is_older = match &document.connection {
+        // Of one connection its numbers decide, where it has them; else time does.
+        Some(newest) if newest.id == event.id && event.sequence != 0 => event.sequence <= newest.sequence,
+        // The close of a connection that another one has replaced.
+        Some(newest) if newest.id != event.id && !event.open && newest.open => true,
+        Some(newest) => event.at < newest.at,
+        None => !event.open && document.last_success_at.is_some_and(|it| it > event.at),
+    };
+    if is_older {
+        return false;
     }
     document.connection = Some(event.clone());
     let mut change = Mark::working("event", Origin::Event);

@@ -103,8 +103,43 @@ fn a_success_ends_windows_but_a_flapping_tool_keeps_its_episodes() {
     assert!(!document.cooldowns[0].is_active(t(11)));
     apply(&mut document, &open("timeout", None, Classification::Unclear), t(12));
     assert_eq!(document.cooldowns[0].episodes, 2, "a failure came within one window");
-    apply(&mut document, &end, t(12 + 60));
+    assert!(!apply(&mut document, &end, t(12 + 60)).changed, "a suppressed failure may have come just now");
+    assert!(apply(&mut document, &end, t(12 + 120)).changed);
     assert!(document.cooldowns.is_empty(), "no failure came for one window: forgotten");
+}
+
+#[test]
+fn a_success_after_the_window_sets_backoff_back() {
+    // The table of constants: backoff reset by success; DESIGN §11.3.
+    let mut user = new(Scope::User, "alice");
+    let expired = open("http-401-expired", Some("alice"), Classification::UserSpecificTechnical);
+    for at in [0, 1_000, 3_000] {
+        apply(&mut user, &expired, t(at));
+    }
+    assert_eq!(user.cooldowns[0].episodes, 3);
+    let now = t(3_000 + 2 * 3_600);
+    let documents = [user.clone()];
+    let evidence = Evidence { started_at: now, signature: None };
+    let effects =
+        success::plan(&Cascade::new(&documents), &alice(), &tool(), evidence, &Policy::default(), now);
+    assert_eq!(effects.len(), 1);
+    apply(&mut user, &effects[0].kind, now);
+    assert!(user.cooldowns.is_empty());
+}
+
+#[test]
+fn an_open_window_is_not_evicted_for_a_new_one() {
+    // R36
+    let policy = Policy { cooldown_limit: 2, ..Policy::default() };
+    let mut document = new(Scope::Project, "essay");
+    let mut add = |signature: &str, class, at| {
+        health_model::transition::apply(&mut document, &open(signature, None, class), &policy, t(at));
+    };
+    add("short", Classification::Unclear, 0);
+    add("long", Classification::UserPermission, 1);
+    add("new", Classification::Unclear, 40);
+    let kept: Vec<&str> = document.cooldowns.iter().map(|it| it.signature.as_str()).collect();
+    assert_eq!(kept, ["long", "new"]);
 }
 
 #[test]

@@ -76,8 +76,7 @@ fn effect() -> impl Strategy<Value = EffectKind> {
             by: "admin".to_owned(),
         })),
         1 => (any::<bool>(), 0_u64..5).prop_map(|(open, sequence)| EffectKind::ConnectionEvent {
-            connection: Connection { id: "c".to_owned(), sequence, open },
-            at: t(0),
+            connection: Connection { id: "c".to_owned(), sequence, at: t(0), open },
             note: String::new(),
         }),
     ]

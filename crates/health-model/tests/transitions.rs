@@ -147,12 +147,15 @@ fn a_hold_is_not_touched_by_a_success() {
     assert!(!success::is_worth_reporting(&cascade, &alice(), &tool(), &Policy::default(), t(6)));
 }
 
-fn event(id: &str, sequence: u64, open: bool) -> EffectKind {
+fn event_at(id: &str, sequence: u64, open: bool, at: i64) -> EffectKind {
     EffectKind::ConnectionEvent {
-        connection: Connection { id: id.to_owned(), sequence, open },
-        at: t(0),
+        connection: Connection { id: id.to_owned(), sequence, at: t(at), open },
         note: String::new(),
     }
+}
+
+fn event(id: &str, sequence: u64, open: bool) -> EffectKind {
+    event_at(id, sequence, open, 0)
 }
 
 fn status(document: &Document) -> Option<Status> {
@@ -187,18 +190,59 @@ fn older_events_lose() {
 }
 
 #[test]
-fn unnumbered_events_are_ordered_by_their_time() {
+fn numbers_of_different_connections_are_not_compared() {
+    // DESIGN §5: two brains number their events each for itself.
+    let mut document = new(Scope::Project, "essay");
+    apply(&mut document, &event_at("a", 500, true, 10), t(10));
+    apply(&mut document, &event_at("a", 501, false, 20), t(20));
+    assert_eq!(status(&document), Some(Status::Down));
+    assert!(apply(&mut document, &event_at("b", 4, true, 30), t(30)).changed);
+    assert_eq!(status(&document), Some(Status::Ok));
+    assert!(!apply(&mut document, &event_at("a", 502, true, 5), t(31)).changed, "it happened before");
+}
+
+#[test]
+fn unnumbered_events_are_ordered_by_their_time_and_not_by_checks() {
     // DESIGN §5
     let mut document = new(Scope::Session, "s1");
-    let unnumbered = |open, at| EffectKind::ConnectionEvent {
-        connection: Connection { id: String::new(), sequence: 0, open },
-        at,
-        note: String::new(),
-    };
-    apply(&mut document, &unnumbered(false, t(10)), t(10));
-    assert!(!apply(&mut document, &unnumbered(true, t(5)), t(11)).changed);
-    assert!(apply(&mut document, &unnumbered(true, t(12)), t(12)).changed);
+    apply(&mut document, &event_at("", 0, false, 10), t(10));
+    assert!(!apply(&mut document, &event_at("", 0, true, 5), t(11)).changed);
+    apply(&mut document, &EffectKind::Mark(mark(Status::Down, Some(t(300)))), t(13));
+    assert!(
+        apply(&mut document, &event_at("", 0, true, 12), t(14)).changed,
+        "a check between does not count"
+    );
     assert_eq!(status(&document), Some(Status::Ok));
+    let mut healthy = marked(Scope::Session, "s1", Status::Ok, None, t(50));
+    assert!(!apply(&mut healthy, &event_at("", 0, false, 40), t(60)).changed, "it worked since");
+}
+
+#[test]
+fn a_failed_call_does_not_turn_a_disconnect_into_a_passing_outage() {
+    // R1, C17, C24; DESIGN §11.4: it ends by reconnect, not after five minutes.
+    let mut document = new(Scope::Session, "s1");
+    apply(&mut document, &event("c1", 1, false), t(0));
+    apply(&mut document, &EffectKind::Mark(mark(Status::Down, Some(t(310)))), t(10));
+    let health = document.health.as_ref().unwrap();
+    assert_eq!((health.origin, health.expected_recovery_at), (Origin::Event, None));
+    let documents = [document];
+    let later = Cascade::new(&documents).state(&Policy::default(), t(86_400)).effective;
+    assert_eq!(later, EffectiveStatus::Down);
+}
+
+#[test]
+fn a_failed_call_does_not_soften_what_better_sources_said() {
+    // DESIGN §11.1
+    for (eta, at) in [(None, 10), (Some(t(3_600)), 10)] {
+        let mut document = new(Scope::Project, "essay");
+        let mut word = mark(Status::Down, eta);
+        (word.origin, word.eta_basis) = (Origin::Admin, EtaBasis::Admin);
+        apply(&mut document, &EffectKind::Mark(word), t(0));
+        let change = apply(&mut document, &EffectKind::Mark(mark(Status::Degraded, Some(t(40)))), t(at));
+        assert_eq!(status(&document), Some(Status::Down));
+        assert_eq!(change.outage, None);
+        assert_eq!(document.last_checked_at, Some(t(at)));
+    }
 }
 
 #[test]

@@ -95,7 +95,7 @@ impl Service {
     pub async fn document(&self, key: &DocumentKey) -> Result<(DocumentView, Instant), Error> {
         let now = self.clock.now();
         self.flush_hits().await;
-        let found = self.view.guarded(self.store.load_document(key)).await?;
+        let found = self.admin(self.store.load_document(key)).await?;
         let found = found.ok_or_else(|| Error::DocumentNotFound { key: key.to_string() })?;
         Ok((self.seen(found.document, found.version, now).await?, now))
     }
@@ -112,7 +112,7 @@ impl Service {
         limit: usize,
     ) -> Result<DocumentViews, Error> {
         let now = self.clock.now();
-        let page = self.view.guarded(self.store.list_documents(filter, after, limit)).await?;
+        let page = self.admin(self.store.list_documents(filter, after, limit)).await?;
         let documents = page
             .documents
             .into_iter()
@@ -173,7 +173,7 @@ impl Service {
     pub async fn delete(&self, selector: &DeleteSelector) -> Result<(u64, Revision), Error> {
         self.must_write()?;
         let now = self.clock.now();
-        Ok(self.view.guarded(self.store.delete(selector, now)).await?)
+        Ok(self.view.patient(self.settings.delete_timeout, self.store.delete(selector, now)).await?)
     }
 
     /// Puts a rule layer into the store. It takes effect at once here and within two seconds on other servers. Rules with
@@ -203,8 +203,8 @@ impl Service {
             updated_by: by.to_owned(),
             version: 0,
         };
-        layer.version = self.view.guarded(self.store.put_rule_layer(&layer, expected)).await?;
-        self.reload_rules().await?;
+        layer.version = self.admin(self.store.put_rule_layer(&layer, expected)).await?;
+        self.reload_after_put().await;
         Ok((layer, diagnostics))
     }
 
@@ -215,8 +215,8 @@ impl Service {
     /// As [`Service::put_rule_layer`].
     pub async fn delete_rule_layer(&self, key: &RuleLayerKey, expected: Option<u64>) -> Result<bool, Error> {
         self.must_write()?;
-        let deleted = self.view.guarded(self.store.delete_rule_layer(key, expected)).await?;
-        self.reload_rules().await?;
+        let deleted = self.admin(self.store.delete_rule_layer(key, expected)).await?;
+        self.reload_after_put().await;
         Ok(deleted)
     }
 
@@ -226,7 +226,7 @@ impl Service {
     ///
     /// The store's failure.
     pub async fn rule_layers(&self, tenant_id: &str) -> Result<Vec<RuleLayerRecord>, Error> {
-        let (_, mut layers) = self.view.guarded(self.store.list_rule_layers()).await?;
+        let (_, mut layers) = self.admin(self.store.list_rule_layers()).await?;
         layers.retain(|it| it.key.tenant_id == tenant_id);
         Ok(layers)
     }
@@ -242,7 +242,26 @@ impl Service {
         after: Option<uuid::Uuid>,
         limit: usize,
     ) -> Result<Vec<Job>, Error> {
-        Ok(self.view.guarded(self.store.list_jobs(filter, after, limit)).await?)
+        Ok(self.admin(self.store.list_jobs(filter, after, limit)).await?)
+    }
+
+    /// A store call that a person waits for: it may take longer than a check may, and says nothing about the store that
+    /// others should act upon.
+    pub(crate) async fn admin<T>(
+        &self,
+        call: impl Future<Output = Result<T, ports::StoreError>>,
+    ) -> Result<T, ports::StoreError> {
+        self.view.patient(self.settings.admin_timeout, call).await
+    }
+
+    /// The layer is stored: that it is not in force here yet is no error of the put, the next poll makes it so.
+    async fn reload_after_put(&self) {
+        if let Err(error) = self.reload_rules().await {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "stored rules are in force at the next poll"
+            );
+        }
     }
 
     fn must_write(&self) -> Result<(), Error> {
@@ -256,7 +275,7 @@ impl Service {
         let counters = if document.cooldowns.is_empty() {
             Vec::new()
         } else {
-            self.view.guarded(self.store.load_counters(&document.key)).await?
+            self.admin(self.store.load_counters(&document.key)).await?
         };
         Ok(DocumentView { state: self.own_state(&document, now), document, version, counters })
     }

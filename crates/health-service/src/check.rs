@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use crate::error::Error;
 use crate::hits::Window;
+use crate::reports::report_key;
 use crate::settings::{Mode, Settings};
 use crate::writer::{Planned, World, Written};
 use crate::{Note, Service};
@@ -84,12 +85,10 @@ impl Service {
     /// and the answer says so.
     pub async fn check(&self, request: CheckRequest) -> CheckAnswer {
         let now = self.clock.now();
-        let (tenant, report) = (request.caller.tenant_id.clone(), request.report_id.clone());
+        let report = report_key(request.report_id.as_deref(), &request.caller, [request.tool.name.as_str()]);
         let work = self.check_once(request, now);
-        let (answer, repeated) = self
-            .checks
-            .once(&tenant, report.as_deref(), now, work, |it| !it.notes.contains(&Note::StoreAway))
-            .await;
+        let (answer, repeated) =
+            self.checks.once(report, now, work, |it| !it.notes.iter().any(Note::is_lost)).await;
         let mut answer = Arc::unwrap_or_clone(answer);
         if repeated {
             answer.notes.push(Note::RepeatedReport);
@@ -142,8 +141,10 @@ impl Service {
                 }
             }
         }
-        // Nothing is stored: no job was created, whatever the decision asked for.
+        // Nothing is stored: no job was created, whatever the decision asked for, and no window was opened that a hit
+        // could count for.
         let mut decision = decision;
+        decision.hit = decision.hit.filter(|_| !writes);
         if decision.job.take().is_some() {
             decision.verdict.diagnosis = DiagnosisState::Suppressed;
         }

@@ -38,7 +38,7 @@ pub struct RecordEventRequest {
     pub event: Event,
     /// The connection; empty if it has no name.
     pub connection_id: String,
-    /// Grows over all events of this reporter for this scope; 0 = not numbered.
+    /// Grows over the events of this connection; 0 = not numbered.
     pub sequence: u64,
     /// When it happened; `None` = now. Not after now.
     pub occurred_at: Option<Instant>,
@@ -96,6 +96,7 @@ impl Service {
         let connection = Connection {
             id: request.connection_id.clone(),
             sequence: request.sequence,
+            at,
             open: request.event == Event::ConnectionOpened,
         };
         let word = match request.event {
@@ -103,8 +104,11 @@ impl Service {
             Event::ConnectionClosed => "connection closed",
             Event::SubprocessKilled => "subprocess killed",
         };
-        let note =
-            if request.reason.is_empty() { word.to_owned() } else { format!("{word}: {}", request.reason) };
+        // A reason is text from outside: a close frame or a line of standard error.
+        let note = match request.reason.as_str() {
+            "" => word.to_owned(),
+            reason => format!("{word}: {}", checker::redact::excerpt(reason)),
+        };
         let mut containers: Vec<ContainerKey> = keys.iter().flatten().map(DocumentKey::container).collect();
         containers.sort_unstable();
         containers.dedup();
@@ -119,8 +123,7 @@ impl Service {
                 };
                 let status = world.document(key).and_then(|it| it.health.as_ref()).map(|it| it.status);
                 before.push(Some(status.unwrap_or(Status::Ok)));
-                let kind =
-                    EffectKind::ConnectionEvent { connection: connection.clone(), at, note: note.clone() };
+                let kind = EffectKind::ConnectionEvent { connection: connection.clone(), note: note.clone() };
                 effects.push(Effect { key: key.clone(), kind });
             }
             let planned = if is_observing { Vec::new() } else { effects };

@@ -70,6 +70,13 @@ pub enum Note {
     HeartbeatClamped,
 }
 
+impl Note {
+    /// What should have been stored was not, and the same report may be sent again.
+    fn is_lost(&self) -> bool {
+        matches!(self, Self::StoreAway | Self::Overloaded)
+    }
+}
+
 /// The service. Cheap to clone; all clones are one.
 #[derive(Clone)]
 pub struct Service {
@@ -101,6 +108,12 @@ impl std::ops::Deref for Service {
         &self.inner
     }
 }
+
+/// Counters in one flush.
+const FLUSH_PART: usize = 500;
+
+/// The longest sweep.
+const SWEEP_LIMIT: Duration = Duration::from_secs(60);
 
 /// What a read of a caller's containers found.
 pub(crate) struct Read {
@@ -173,13 +186,15 @@ impl Service {
                 settings,
             }),
         };
-        let tasks = vec![
+        let mut tasks = vec![
             writing,
             tokio::spawn(view::follow(view, stop)),
             tokio::spawn(service.clone().flush_task()),
             tokio::spawn(service.clone().rules_task()),
-            tokio::spawn(service.clone().sweep_task()),
         ];
+        if service.settings.mode == Mode::Active {
+            tasks.push(tokio::spawn(service.clone().sweep_task()));
+        }
         *service.tasks.lock().unwrap_or_else(PoisonError::into_inner) = tasks;
         service
     }
@@ -195,10 +210,9 @@ impl Service {
                 let _ = task.await;
             }
             self.flush_hits().await;
+            self.store.close().await;
         };
-        let in_time = tokio::time::timeout(limit, ending).await.is_ok();
-        self.store.close().await;
-        in_time
+        tokio::time::timeout(limit, ending).await.is_ok()
     }
 
     /// What the store says of itself, or why it does not.
@@ -291,12 +305,18 @@ impl Service {
     async fn flush_hits(&self) {
         let now = self.clock.now();
         let deltas = self.hits.take(now);
-        if deltas.is_empty() {
-            return;
-        }
-        if let Err(error) = self.view.guarded(self.store.add_hits(&deltas)).await {
-            tracing::debug!(error = &error as &dyn std::error::Error, "counters are flushed later");
-            self.hits.give_back(deltas, now);
+        for (at, part) in deltas.chunks(FLUSH_PART).enumerate() {
+            // A slow flush says nothing about the store that others should act upon.
+            if let Err(error) =
+                self.view.patient(self.settings.store_timeout, self.store.add_hits(part)).await
+            {
+                tracing::debug!(error = &error as &dyn std::error::Error, "counters are flushed later");
+                // What timed out may have been written: counting it twice is worse than not at all.
+                let done = if view::is_timeout(&error) { at + 1 } else { at };
+                let rest = deltas.chunks(FLUSH_PART).skip(done).flatten().cloned().collect();
+                self.hits.give_back(rest, now);
+                return;
+            }
         }
     }
 
@@ -323,10 +343,13 @@ impl Service {
         }
     }
 
+    /// Compiles off the runtime's threads: a tenant with a thousand rules must hold up nobody else.
     async fn reload_rules(&self) -> Result<(), Error> {
-        let (_, layers) = self.view.guarded(self.store.list_rule_layers()).await?;
-        self.rules.set_store_layers(layers);
-        Ok(())
+        let limit = self.settings.admin_timeout;
+        let (revision, layers) = self.view.patient(limit, self.store.list_rule_layers()).await?;
+        let rules = Arc::clone(&self.rules);
+        let compiled = tokio::task::spawn_blocking(move || rules.set_store_layers(revision, layers)).await;
+        compiled.map_err(|_| Error::ShuttingDown)
     }
 
     async fn sweep_task(self) {
@@ -339,8 +362,12 @@ impl Service {
             let now = self.clock.now();
             let sessions = self.settings.session_retention.map(|it| now - it);
             let tombstones = now - self.settings.tombstone_retention;
-            let sweep = self.store.sweep(sessions, tombstones, now);
-            match self.view.timed(Duration::from_secs(60), sweep).await {
+            let sweep = self.view.patient(SWEEP_LIMIT, self.store.sweep(sessions, tombstones, now));
+            let swept = tokio::select! {
+                () = self.stop.cancelled() => return,
+                swept = sweep => swept,
+            };
+            match swept {
                 Ok(rows) => tracing::debug!(rows, "swept"),
                 Err(error) => warn(&Error::from(error), "the sweep failed"),
             }

@@ -118,6 +118,7 @@ impl Service {
             notes.push(Note::StoreAway);
         }
         let mut stale = read.stale;
+        let fresh = fresh || self.view.is_behind(at_least.as_ref());
         let mut answer = Vec::with_capacity(tools.len());
         let mut next_change_at: Option<Instant> = None;
         let everything = tools.is_empty();
@@ -181,23 +182,14 @@ impl Service {
         stale: &mut bool,
     ) -> BTreeMap<String, std::sync::Arc<crate::view::Container>> {
         let providers: BTreeSet<&str> = tools.iter().filter_map(|it| it.provider.as_deref()).collect();
-        let mut globals = BTreeMap::new();
-        for provider in providers {
-            let key = ContainerKey::global(provider);
-            let container = if fresh {
-                self.view.load(std::slice::from_ref(&key), true).await.map(|it| it.into_iter().next())
-            } else {
-                self.view.container(&key).await.map(Some)
-            };
-            match container {
-                Ok(Some(it)) => {
-                    globals.insert(provider.to_owned(), it);
-                }
-                Ok(None) => {}
-                Err(_) => *stale = true,
+        match self.view.many(providers.into_iter().map(ContainerKey::global), fresh).await {
+            Ok(found) => found.into_iter().map(|(key, container)| (key.scope_id, container)).collect(),
+            Err(error) => {
+                tracing::debug!(error = &error as &dyn std::error::Error, "answered without GLOBAL entries");
+                *stale = true;
+                BTreeMap::new()
             }
         }
-        globals
     }
 }
 

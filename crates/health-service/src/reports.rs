@@ -4,15 +4,31 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use health_model::Instant;
+use health_model::{Caller, Instant};
 use quick_cache::sync::Cache;
 
 /// How long an answer is repeated.
 const KEPT_FOR: chrono::TimeDelta = chrono::TimeDelta::hours(1);
 
-/// The answers of one kind of report, by tenant and id.
+/// What makes two reports the same one: caller, tools and id. Two brains of a tenant that number their reports alike do
+/// not answer each other. `None` = the report has no id.
+pub(crate) fn report_key<'a>(
+    report_id: Option<&str>,
+    caller: &Caller,
+    tools: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    let report_id = report_id.filter(|it| !it.is_empty())?;
+    let mut key = format!("{}\0{report_id}", caller.spread_key());
+    for tool in tools {
+        key.push('\0');
+        key.push_str(tool);
+    }
+    Some(key)
+}
+
+/// The answers of one kind of report, by [`report_key`].
 pub(crate) struct Reports<T> {
-    answers: Cache<(String, String), (Instant, Arc<T>)>,
+    answers: Cache<String, (Instant, Arc<T>)>,
 }
 
 impl<T> Reports<T> {
@@ -24,16 +40,14 @@ impl<T> Reports<T> {
     /// retried report is then worked on again.
     pub(crate) async fn once(
         &self,
-        tenant_id: &str,
-        report_id: Option<&str>,
+        key: Option<String>,
         now: Instant,
         work: impl Future<Output = T>,
         is_final: impl Fn(&T) -> bool,
     ) -> (Arc<T>, bool) {
-        let Some(report_id) = report_id.filter(|it| !it.is_empty()) else {
+        let Some(key) = key else {
             return (Arc::new(work.await), false);
         };
-        let key = (tenant_id.to_owned(), report_id.to_owned());
         if self.answers.peek(&key).is_some_and(|(at, _)| now - at > KEPT_FOR) {
             self.answers.remove(&key);
         }

@@ -47,6 +47,8 @@ struct Layer {
 
 #[derive(Default)]
 struct Layers {
+    /// Of the stored layers; older ones that come late are passed over.
+    revision: u64,
     files: BTreeMap<RuleLayerKey, Layer>,
     stored: BTreeMap<RuleLayerKey, Layer>,
 }
@@ -54,6 +56,8 @@ struct Layers {
 /// The tables of one tenant.
 #[derive(Clone)]
 struct TenantTables {
+    /// The layers that they were compiled from.
+    parts: Vec<Arc<ParsedLayer>>,
     own: Arc<RuleTable>,
     projects: HashMap<String, Arc<RuleTable>>,
 }
@@ -93,9 +97,13 @@ impl Rules {
         self.compile(&layers);
     }
 
-    /// Replaces all layers of the store.
-    pub fn set_store_layers(&self, stored: Vec<RuleLayerRecord>) {
+    /// Replaces all layers of the store, unless newer ones are known. `revision` is that of the list.
+    pub fn set_store_layers(&self, revision: u64, stored: Vec<RuleLayerRecord>) {
         let mut layers = self.layers.lock().unwrap_or_else(PoisonError::into_inner);
+        if revision < layers.revision {
+            return;
+        }
+        layers.revision = revision;
         let before = std::mem::take(&mut layers.stored);
         layers.stored = stored
             .into_iter()
@@ -162,11 +170,22 @@ impl Rules {
         (errors, all().count() - errors)
     }
 
+    /// Compiles the tables of every tenant one of whose layers is another one than before.
     fn compile(&self, layers: &Layers) {
-        let tenants: BTreeSet<&str> =
-            layers.files.keys().chain(layers.stored.keys()).map(|it| it.tenant_id.as_str()).collect();
+        let mut stacks: BTreeMap<&str, Vec<Arc<ParsedLayer>>> = BTreeMap::new();
+        for (key, layer) in layers.files.iter().chain(&layers.stored) {
+            stacks.entry(&key.tenant_id).or_default().push(Arc::clone(&layer.parsed));
+        }
+        let same = |a: &[Arc<ParsedLayer>], b: &[Arc<ParsedLayer>]| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| Arc::ptr_eq(a, b))
+        };
+        let before = self.tables.read().unwrap_or_else(PoisonError::into_inner).clone();
         let mut tables = HashMap::new();
-        for tenant in tenants {
+        for (tenant, parts) in stacks {
+            if let Some(known) = before.get(tenant).filter(|it| same(&it.parts, &parts)) {
+                tables.insert(tenant.to_owned(), known.clone());
+                continue;
+            }
             let own = self.build(layers, tenant, None);
             let projects: BTreeSet<&str> = layers
                 .files
@@ -179,7 +198,7 @@ impl Rules {
                 .into_iter()
                 .map(|it| (it.to_owned(), self.build(layers, tenant, Some(it))))
                 .collect();
-            tables.insert(tenant.to_owned(), TenantTables { own, projects });
+            tables.insert(tenant.to_owned(), TenantTables { parts, own, projects });
         }
         *self.tables.write().unwrap_or_else(PoisonError::into_inner) = tables;
     }

@@ -55,6 +55,10 @@ pub struct Settings {
     pub view_bytes: u64,
     /// Longest time that one store call may take. Default 2 s.
     pub store_timeout: Duration,
+    /// Longest time that an administrator's read or rule layer may take. Default 10 s.
+    pub admin_timeout: Duration,
+    /// Longest time that a delete may take: a tenant can be large. Default 2 min.
+    pub delete_timeout: Duration,
     /// After a failed store call, further ones fail at once for this long. Default 1 s.
     pub store_retry: Duration,
     /// The view is trusted while the last feed heartbeat is younger than this (DESIGN §8). Default 1 s.
@@ -91,6 +95,8 @@ impl Default for Settings {
             placement: Placement::Block,
             view_bytes: 256 << 20,
             store_timeout: Duration::from_secs(2),
+            admin_timeout: Duration::from_secs(10),
+            delete_timeout: Duration::from_secs(120),
             store_retry: Duration::from_secs(1),
             stale_after: Duration::from_secs(1),
             feed_poll: Duration::from_millis(500),

@@ -10,6 +10,7 @@ use ports::Revision;
 
 use crate::check::Durability;
 use crate::error::Error;
+use crate::reports::report_key;
 use crate::settings::Mode;
 use crate::writer::{Planned, World};
 use crate::{Note, Service};
@@ -104,10 +105,11 @@ impl Service {
     /// Takes in successful calls. Where nothing is to be cleared, which is the usual case, no store is touched.
     pub async fn record_success(&self, request: RecordSuccessRequest) -> RecordSuccessAnswer {
         let now = self.clock.now();
-        let (tenant, report) = (request.caller.tenant_id.clone(), request.report_id.clone());
+        let tools = request.successes.iter().map(|it| it.tool.name.as_str());
+        let report = report_key(request.report_id.as_deref(), &request.caller, tools);
         let work = self.record_success_once(request, now);
-        let is_final = |it: &RecordSuccessAnswer| !it.notes.contains(&Note::StoreAway);
-        let (answer, repeated) = self.successes.once(&tenant, report.as_deref(), now, work, is_final).await;
+        let is_final = |it: &RecordSuccessAnswer| !it.notes.iter().any(Note::is_lost);
+        let (answer, repeated) = self.successes.once(report, now, work, is_final).await;
         let mut answer = Arc::unwrap_or_clone(answer);
         if repeated {
             answer.notes.push(Note::RepeatedReport);

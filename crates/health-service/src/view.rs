@@ -4,7 +4,7 @@
 //! change that arrives during the flight makes it load again, so that no older copy can replace a newer one.
 //! The view is trusted while the last heartbeat of the feed is young; else answers say `stale`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -67,17 +67,26 @@ impl Container {
         Self { documents }
     }
 
-    /// A copy with one document replaced or removed; `None` if the copy held is as new.
-    fn with(&self, change: &Change) -> Option<Self> {
-        if self.documents.get(&change.key.tool_name).is_some_and(|it| it.version() >= change.version) {
+    /// A copy with the changes taken in; `None` if the copy held is as new as all of them.
+    fn with(&self, changes: &[&Change]) -> Option<Self> {
+        let newer: Vec<&&Change> = changes
+            .iter()
+            .filter(|it| self.documents.get(&it.key.tool_name).is_none_or(|held| held.version() < it.version))
+            .collect();
+        if newer.is_empty() {
             return None;
         }
-        let slot = match &change.document {
-            Some(it) => Slot::Held(Arc::new(it.clone())),
-            None => Slot::Deleted(change.version),
-        };
         let mut documents = self.documents.clone();
-        documents.insert(change.key.tool_name.clone(), slot);
+        for change in newer {
+            let slot = match &change.document {
+                Some(it) => Slot::Held(Arc::new(it.clone())),
+                None => Slot::Deleted(change.version),
+            };
+            // Of two changes of one key the later version counts.
+            if documents.get(&change.key.tool_name).is_none_or(|it| it.version() < change.version) {
+                documents.insert(change.key.tool_name.clone(), slot);
+            }
+        }
         Some(Self { documents })
     }
 }
@@ -110,12 +119,17 @@ struct Weight;
 impl Weighter<ContainerKey, Arc<Container>> for Weight {
     fn weight(&self, key: &ContainerKey, container: &Arc<Container>) -> u64 {
         let rows: usize = container
-            .documents()
-            .map(|it| {
-                let document = &it.document;
-                600 + document.key.tool_name.len() * 2
-                    + document.history.len() * 160
-                    + document.cooldowns.len() * 120
+            .documents
+            .iter()
+            .map(|(tool, slot)| match slot {
+                Slot::Deleted(_) => 80 + tool.len(),
+                Slot::Held(it) => {
+                    let document = &it.document;
+                    let notes: usize = document.history.iter().map(|it| 160 + it.note.len()).sum();
+                    let diagnosis = document.last_diagnosis.as_ref().map_or(0, |it| it.note.len());
+                    let hold = document.hold.as_ref().map_or(0, |it| it.reason.len());
+                    600 + tool.len() * 2 + notes + diagnosis + hold + document.cooldowns.len() * 120
+                }
             })
             .sum();
         (160 + key.tenant_id.len() + key.scope_id.len() + rows) as u64
@@ -154,6 +168,39 @@ struct Flight {
     turn: tokio::sync::Mutex<()>,
 }
 
+type FlightTable = Mutex<HashMap<ContainerKey, Arc<Flight>>>;
+
+/// The flights of one load. Leaves the table also where the load is given up half way.
+struct Flights<'a> {
+    table: &'a FlightTable,
+    entered: Vec<(ContainerKey, Arc<Flight>)>,
+}
+
+impl<'a> Flights<'a> {
+    fn enter(table: &'a FlightTable, keys: impl Iterator<Item = ContainerKey>) -> Self {
+        let mut flights = locked(table);
+        let entered = keys
+            .map(|key| {
+                let flight = Arc::clone(flights.entry(key.clone()).or_default());
+                (key, flight)
+            })
+            .collect();
+        Self { table, entered }
+    }
+}
+
+impl Drop for Flights<'_> {
+    fn drop(&mut self) {
+        let mut table = locked(self.table);
+        for (key, flight) in self.entered.drain(..) {
+            // The table's own handle and this one: nobody else waits.
+            if Arc::strong_count(&flight) <= 2 {
+                table.remove(&key);
+            }
+        }
+    }
+}
+
 /// A document changed: what watchers are woken by.
 #[derive(Debug, Clone)]
 pub(crate) enum Notice {
@@ -167,14 +214,13 @@ pub(crate) enum Notice {
 pub(crate) struct View {
     store: Arc<dyn Store>,
     cache: Cache<ContainerKey, Arc<Container>, Weight>,
-    flights: Mutex<HashMap<ContainerKey, Arc<Flight>>>,
+    flights: FlightTable,
     /// The feed's position, once it is followed. Only then may containers be kept.
     position: RwLock<Option<Revision>>,
     heartbeat: Mutex<Option<Tick>>,
     away_until: Mutex<Option<Tick>>,
     notices: broadcast::Sender<Notice>,
     settings: Arc<Settings>,
-    empty: Arc<Container>,
     pub(crate) misses: AtomicU64,
 }
 
@@ -195,7 +241,6 @@ impl View {
             away_until: Mutex::new(None),
             notices,
             settings,
-            empty: Arc::default(),
             misses: AtomicU64::new(0),
         }
     }
@@ -246,13 +291,27 @@ impl View {
         found
     }
 
-    /// One container by key.
-    pub(crate) async fn container(&self, key: &ContainerKey) -> Result<Arc<Container>, StoreError> {
-        if let Some(it) = self.cache.get(key) {
-            return Ok(it);
+    /// Containers by key, in one load for those that are missing.
+    pub(crate) async fn many(
+        &self,
+        keys: impl IntoIterator<Item = ContainerKey>,
+        fresh: bool,
+    ) -> Result<BTreeMap<ContainerKey, Arc<Container>>, StoreError> {
+        let mut found = BTreeMap::new();
+        let mut missing = Vec::new();
+        for key in keys {
+            match if fresh { None } else { self.cache.get(&key) } {
+                Some(it) => {
+                    found.insert(key, it);
+                }
+                None => missing.push(key),
+            }
         }
-        let loaded = self.load(std::slice::from_ref(key), false).await?;
-        Ok(loaded.into_iter().next().unwrap_or_else(|| Arc::clone(&self.empty)))
+        if !missing.is_empty() {
+            let loaded = self.load(&missing, fresh).await?;
+            found.extend(missing.into_iter().zip(loaded));
+        }
+        Ok(found)
     }
 
     /// Loads containers and keeps them, unless the feed is not followed yet.
@@ -265,31 +324,18 @@ impl View {
         // In key order, so that two loads that overlap cannot wait for each other.
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_by(|a, b| keys[*a].cmp(&keys[*b]));
-        let flights: Vec<Arc<Flight>> = {
-            let mut table = locked(&self.flights);
-            order.iter().map(|&at| Arc::clone(table.entry(keys[at].clone()).or_default())).collect()
-        };
-        let mut turns = Vec::with_capacity(flights.len());
-        for flight in &flights {
+        let flights = Flights::enter(&self.flights, order.iter().map(|&at| keys[at].clone()));
+        let mut turns = Vec::with_capacity(flights.entered.len());
+        for (_, flight) in &flights.entered {
             turns.push(flight.turn.lock().await);
         }
-        let result = self.load_in_turn(keys, &order, &flights, fresh).await;
-        drop(turns);
-        let mut table = locked(&self.flights);
-        for (&at, flight) in order.iter().zip(flights) {
-            // The table's own handle and this one: nobody else waits.
-            if Arc::strong_count(&flight) <= 2 {
-                table.remove(&keys[at]);
-            }
-        }
-        result
+        self.load_in_turn(keys, &flights.entered, fresh).await
     }
 
     async fn load_in_turn(
         &self,
         keys: &[ContainerKey],
-        order: &[usize],
-        flights: &[Arc<Flight>],
+        flights: &[(ContainerKey, Arc<Flight>)],
         fresh: bool,
     ) -> Result<Vec<Arc<Container>>, StoreError> {
         if !fresh {
@@ -299,7 +345,7 @@ impl View {
             }
         }
         for _ in 0..4 {
-            for flight in flights {
+            for (_, flight) in flights {
                 flight.dirty.store(false, Ordering::SeqCst);
             }
             let following = self.position.read().unwrap_or_else(PoisonError::into_inner).is_some();
@@ -311,13 +357,11 @@ impl View {
             }
             // Inserted under the lock that `apply` takes to mark flights dirty: no change can fall in between.
             let _table = locked(&self.flights);
-            if flights.iter().any(|it| it.dirty.load(Ordering::SeqCst)) {
+            if flights.iter().any(|(_, it)| it.dirty.load(Ordering::SeqCst)) {
                 continue;
             }
-            for &at in order {
-                if let (Some(key), Some(container)) = (keys.get(at), containers.get(at)) {
-                    self.cache.insert(key.clone(), Arc::clone(container));
-                }
+            for (key, container) in keys.iter().zip(&containers) {
+                self.cache.insert(key.clone(), Arc::clone(container));
             }
             return Ok(containers);
         }
@@ -332,13 +376,16 @@ impl View {
             return;
         }
         {
-            let table = locked(&self.flights);
+            let mut by_container: BTreeMap<ContainerKey, Vec<&Change>> = BTreeMap::new();
             for change in changes {
-                let key = change.key.container();
+                by_container.entry(change.key.container()).or_default().push(change);
+            }
+            let table = locked(&self.flights);
+            for (key, changes) in by_container {
                 if let Some(flight) = table.get(&key) {
                     flight.dirty.store(true, Ordering::SeqCst);
                 }
-                if let Some(newer) = self.cache.peek(&key).and_then(|it| it.with(change)) {
+                if let Some(newer) = self.cache.peek(&key).and_then(|it| it.with(&changes)) {
                     self.cache.insert(key, Arc::new(newer));
                 }
             }
@@ -394,31 +441,44 @@ impl View {
         self.cache.weight()
     }
 
-    /// Runs a store call with the deadline. After a failure further calls fail at once for a while, so that no caller
-    /// waits for a store that is known to be away.
+    /// Runs a store call that a request waits for. After a failure further calls fail at once for a while, so that no
+    /// caller waits for a store that is known to be away.
     pub(crate) async fn guarded<T>(
         &self,
         call: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        if locked(&self.away_until).is_some_and(|it| Tick::now() < it) {
-            return Err(unavailable("it did not answer a moment ago".to_owned()));
-        }
+        self.refuse_if_away()?;
         self.timed(self.settings.store_timeout, call).await
     }
 
-    /// As [`View::guarded`], but always tries: for the tasks that find out when the store is back.
+    /// As [`View::guarded`], but always tries: for the task that finds out when the store is back.
     pub(crate) async fn timed<T>(
         &self,
         limit: Duration,
         call: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let result = match tokio::time::timeout(limit, call).await {
-            Ok(result) => result,
-            Err(_) => Err(unavailable(format!("no answer within {limit:?}"))),
-        };
+        let result = limited(limit, call).await;
         let away = matches!(result, Err(StoreError::Unavailable { .. }));
         *locked(&self.away_until) = away.then(|| Tick::now() + self.settings.store_retry);
         result
+    }
+
+    /// Runs a store call whose slowness says nothing about the store: a large delete, a sweep.
+    pub(crate) async fn patient<T>(
+        &self,
+        limit: Duration,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        self.refuse_if_away()?;
+        limited(limit, call).await
+    }
+
+    fn refuse_if_away(&self) -> Result<(), StoreError> {
+        if locked(&self.away_until).is_some_and(|it| Tick::now() < it) {
+            let reason = "it did not answer a moment ago".to_owned();
+            return Err(StoreError::Unavailable { reason, source: None });
+        }
+        Ok(())
     }
 
     /// Whether the last store call failed because the store was away.
@@ -427,8 +487,21 @@ impl View {
     }
 }
 
-fn unavailable(reason: String) -> StoreError {
-    StoreError::Unavailable { reason, source: None }
+async fn limited<T>(
+    limit: Duration,
+    call: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    tokio::time::timeout(limit, call).await.unwrap_or_else(|elapsed| {
+        Err(StoreError::Unavailable {
+            reason: format!("no answer within {limit:?}"),
+            source: Some(Box::new(elapsed)),
+        })
+    })
+}
+
+/// Whether the call ran into its limit: it may have been carried out.
+pub(crate) fn is_timeout(error: &StoreError) -> bool {
+    matches!(error, StoreError::Unavailable { source: Some(it), .. } if it.is::<tokio::time::error::Elapsed>())
 }
 
 fn key_ref<'a>(caller: &'a Caller, scope: Scope, provider: Option<&'a str>) -> Option<KeyRef<'a>> {

@@ -103,6 +103,7 @@ impl Service {
             caller: request.caller,
             tools: request.tools,
             told: BTreeMap::new(),
+            known: BTreeSet::new(),
             sender,
             _open: open,
         };
@@ -115,7 +116,7 @@ impl Service {
         let mut tools = BTreeSet::new();
         let mut position = from.clone();
         loop {
-            let page = self.view.guarded(self.store.changes(&position, 1_000)).await?;
+            let page = self.admin(self.store.changes(&position, 1_000)).await?;
             for it in page.changes {
                 if is_of(caller, &it.key.container()) {
                     tools.insert(it.key.tool_name);
@@ -144,6 +145,8 @@ struct Watcher {
     heartbeat: Duration,
     clamped: bool,
     told: BTreeMap<String, ToolHealth>,
+    /// Without named tools: those that were told of. They stay: a deleted document reads OK, and that is a change.
+    known: BTreeSet<String>,
     sender: mpsc::Sender<WatchMessage>,
     _open: Open,
 }
@@ -160,7 +163,11 @@ struct Reading {
 
 impl Watcher {
     async fn run(mut self, mut notices: broadcast::Receiver<Notice>, resumed: Option<BTreeSet<String>>) {
-        let reading = self.read().await;
+        if self.tools.is_empty() {
+            self.known.extend(resumed.iter().flatten().cloned());
+        }
+        // After a break from the store: the view may be behind the changes that the feed has just named.
+        let reading = self.read(resumed.is_some()).await;
         let mut next_change_at = reading.next_change_at;
         let event = match resumed {
             None => {
@@ -172,9 +179,11 @@ impl Watcher {
                 WatchEvent::Snapshot(shown)
             }
             Some(changed) => {
-                let told =
-                    reading.tools.iter().filter(|it| changed.contains(&it.tool_name)).cloned().collect();
-                WatchEvent::Change(told)
+                // What changed by a write, and what may have changed by time alone.
+                let is_news = |it: &&ToolHealth| {
+                    changed.contains(&it.tool_name) || it.state != EffectiveStatus::Ok || it.since.is_some()
+                };
+                WatchEvent::Change(reading.tools.iter().filter(is_news).cloned().collect())
             }
         };
         self.told = reading.tools.iter().map(|it| (it.tool_name.clone(), it.clone())).collect();
@@ -217,7 +226,7 @@ impl Watcher {
                     Err(broadcast::error::RecvError::Closed) => return,
                 },
             };
-            let reading = self.read().await;
+            let reading = self.read(false).await;
             next_change_at = reading.next_change_at;
             let changed: Vec<ToolHealth> = reading
                 .tools
@@ -243,19 +252,18 @@ impl Watcher {
         }
     }
 
-    async fn read(&self) -> Reading {
+    async fn read(&self, fresh: bool) -> Reading {
         let service = &self.service;
         // The revision first: what is read afterwards is at least as new.
         let revision = service.view.position();
         let now = service.clock.now();
-        let read = service.read(&self.caller, None, None, false).await;
+        let read = service.read(&self.caller, None, None, fresh).await;
         let mut stale = read.stale;
-        let globals = service.globals(&self.tools, false, &mut stale).await;
+        let globals = service.globals(&self.tools, fresh, &mut stale).await;
         let named = if self.tools.is_empty() {
-            // Tools told before stay: a deleted document reads OK, and that is a change.
             let mut names: BTreeSet<String> =
                 lookup::known_tools(&read.containers).into_iter().map(|it| it.name).collect();
-            names.extend(self.told.keys().cloned());
+            names.extend(self.told.keys().chain(&self.known).cloned());
             names.into_iter().map(|name| Tool { name, ..Tool::default() }).collect()
         } else {
             self.tools.clone()

@@ -26,6 +26,13 @@ use crate::view::{Container, View};
 /// Tries against other servers before a decision is given up.
 const ATTEMPT_LIMIT: u32 = 32;
 
+/// Containers that one step may need loaded.
+const CONTAINER_LIMIT: usize = 512;
+
+/// Tries of a batch before its decisions are written one by one: a document that never lets itself be written, such as
+/// a corrupt row, then costs only its own.
+const BATCH_ATTEMPT_LIMIT: u32 = 8;
+
 /// What a decision wants written.
 #[derive(Debug, Default)]
 pub(crate) struct Planned {
@@ -147,6 +154,15 @@ struct Run {
     stats: Arc<WriterStats>,
 }
 
+/// How the decisions that wait are tried.
+#[derive(Debug, Default)]
+struct Pace {
+    /// Conflicts in a row.
+    attempts: u32,
+    /// One by one.
+    alone: bool,
+}
+
 /// One decision of a batch, with what it did.
 struct Done {
     work: Work,
@@ -164,21 +180,22 @@ impl Run {
             {
                 pending.push(next);
             }
-            let mut attempt = 0;
+            let mut pace = Pace::default();
             while !pending.is_empty() {
-                pending = self.step(pending, &mut attempt).await;
+                pending = self.step(pending, &mut pace).await;
             }
         }
     }
 
     /// Writes one batch. Returns what has to be done again, or did not fit.
-    async fn step(&self, works: Vec<Work>, attempt: &mut u32) -> Vec<Work> {
-        let containers = match self.load(Self::keys(&works)).await {
+    async fn step(&self, works: Vec<Work>, pace: &mut Pace) -> Vec<Work> {
+        let (works, mut rest) = Self::take(works, pace.alone);
+        let containers = match self.view.many(Self::keys(&works), false).await {
             Ok(it) => it,
             Err(error) => {
                 self.stats.failures.fetch_add(1, Ordering::Relaxed);
                 fail(works, &Error::from(error));
-                return Vec::new();
+                return rest;
             }
         };
         let mut working: BTreeMap<DocumentKey, Working> = BTreeMap::new();
@@ -206,7 +223,9 @@ impl Run {
             batch.jobs.extend(planned.jobs);
             done.push(Done { work, changed, touched, jobs: first..batch.jobs.len() });
         }
-        let mut rest: Vec<Work> = works.collect();
+        let mut left: Vec<Work> = works.collect();
+        left.append(&mut rest);
+        let mut rest = left;
         batch.documents = working
             .iter()
             .filter(|(key, _)| dirty.contains(*key))
@@ -220,7 +239,7 @@ impl Run {
         }
         match self.view.guarded(self.store.commit(&batch)).await {
             Ok(committed) => {
-                *attempt = 0;
+                pace.attempts = 0;
                 self.stats.commits.fetch_add(1, Ordering::Relaxed);
                 self.stats.documents.fetch_add(batch.documents.len() as u64, Ordering::Relaxed);
                 let mut written = BTreeMap::new();
@@ -238,28 +257,43 @@ impl Run {
                 rest
             }
             Err(StoreError::Conflict { key }) => {
-                *attempt += 1;
+                pace.attempts += 1;
                 self.stats.conflicts.fetch_add(1, Ordering::Relaxed);
-                tracing::debug!(%key, attempt, "another server wrote first; deciding again");
+                tracing::debug!(%key, attempts = pace.attempts, "another server wrote first; deciding again");
+                pace.alone |= pace.attempts >= BATCH_ATTEMPT_LIMIT;
                 let mut again: Vec<Work> = done.into_iter().map(|it| it.work).collect();
-                if *attempt >= ATTEMPT_LIMIT {
-                    fail(again, &Error::Conflict { attempts: *attempt });
-                    *attempt = 0;
+                if pace.attempts >= ATTEMPT_LIMIT {
+                    fail(again, &Error::Conflict { attempts: pace.attempts });
+                    // The next decision has its own tries, alone from the start.
+                    pace.attempts = 0;
                     return rest;
                 }
-                again.append(&mut rest);
                 // Grows with the tries and differs between batches, so that two servers do not meet forever.
-                let spread = (*attempt).min(8) * (1 + (again.len() as u32 % 3));
+                let spread = pace.attempts.min(8) * (1 + (again.len() as u32 % 3));
                 tokio::time::sleep(Duration::from_millis(u64::from(spread))).await;
                 if let Err(error) = self.view.load(&Self::keys(&again), true).await {
                     fail(again, &Error::from(error));
-                    return Vec::new();
+                    return rest;
                 }
+                again.append(&mut rest);
+                again
+            }
+            Err(error @ StoreError::Unavailable { .. }) => {
+                self.stats.failures.fetch_add(1, Ordering::Relaxed);
+                tracing::warn!(error = &error as &dyn std::error::Error, "a batch could not be committed");
+                fail(done.into_iter().map(|it| it.work).collect(), &Error::from(error));
+                rest
+            }
+            // One of them is at fault: found by trying each alone.
+            Err(_) if done.len() > 1 => {
+                pace.alone = true;
+                let mut again: Vec<Work> = done.into_iter().map(|it| it.work).collect();
+                again.append(&mut rest);
                 again
             }
             Err(error) => {
                 self.stats.failures.fetch_add(1, Ordering::Relaxed);
-                tracing::warn!(error = &error as &dyn std::error::Error, "a batch could not be committed");
+                tracing::error!(error = &error as &dyn std::error::Error, "a decision cannot be stored");
                 fail(done.into_iter().map(|it| it.work).collect(), &Error::from(error));
                 rest
             }
@@ -299,23 +333,27 @@ impl Run {
         change.changed
     }
 
+    /// The works of one step: as many as have up to [`CONTAINER_LIMIT`] containers together, at least one.
+    fn take(works: Vec<Work>, alone: bool) -> (Vec<Work>, Vec<Work>) {
+        let mut containers: HashSet<&ContainerKey> = HashSet::new();
+        let n = works
+            .iter()
+            .take_while(|it| {
+                let is_first = containers.is_empty();
+                containers.extend(&it.containers);
+                is_first || (!alone && containers.len() <= CONTAINER_LIMIT)
+            })
+            .count();
+        let mut works = works;
+        let rest = works.split_off(n.max(1).min(works.len()));
+        (works, rest)
+    }
+
     fn keys(works: &[Work]) -> Vec<ContainerKey> {
         let mut keys: Vec<ContainerKey> = works.iter().flat_map(|it| it.containers.iter().cloned()).collect();
         keys.sort_unstable();
         keys.dedup();
         keys
-    }
-
-    async fn load(
-        &self,
-        keys: Vec<ContainerKey>,
-    ) -> Result<BTreeMap<ContainerKey, Arc<Container>>, StoreError> {
-        let mut containers = BTreeMap::new();
-        for key in keys {
-            let container = self.view.container(&key).await?;
-            containers.insert(key, container);
-        }
-        Ok(containers)
     }
 }
 

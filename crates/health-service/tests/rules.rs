@@ -51,13 +51,14 @@ fn layers_merge_bundled_tenant_file_tenant_store_project() {
         version: 1,
     };
     let stored = record(tenant(), layer(&[rule("teapot", 418, "tenant-store")]));
-    rules.set_store_layers(vec![stored.clone()]);
+    rules.set_store_layers(1, vec![stored.clone()]);
     assert_eq!(signature(&rules, "acme", "essay", 418), "tenant-store");
     let narrow = record(project(), layer(&[rule("teapot", 418, "project-store")]));
-    rules.set_store_layers(vec![stored, narrow]);
+    rules.set_store_layers(2, vec![stored, narrow]);
+    rules.set_store_layers(1, Vec::new());
     assert_eq!(signature(&rules, "acme", "essay", 418), "project-store");
     assert_eq!(signature(&rules, "acme", "other", 418), "tenant-store");
-    rules.set_store_layers(Vec::new());
+    rules.set_store_layers(3, Vec::new());
     rules.set_file_layers(Vec::new());
     assert_eq!(signature(&rules, "acme", "essay", 418), "unclassified");
 }

@@ -27,6 +27,8 @@ struct Switched {
     inner: MemoryStore,
     off: Arc<AtomicBool>,
     hangs: bool,
+    /// A document that never lets itself be written.
+    corrupt: &'static str,
 }
 
 impl Switched {
@@ -48,6 +50,17 @@ macro_rules! forward {
             $(async fn $name(&self, $($arg: $type),*) -> Result<$out, StoreError> {
                 self.gate().await?.$name($($arg),*).await
             })+
+            async fn commit(&self, batch: &Batch) -> Result<Committed, StoreError> {
+                let inner = self.gate().await?;
+                match batch.documents.iter().find(|it| it.document.key.tool_name == self.corrupt) {
+                    Some(it) => Err(StoreError::Corrupt {
+                        table: "document",
+                        key: it.document.key.to_string(),
+                        source: None,
+                    }),
+                    None => inner.commit(batch).await,
+                }
+            }
             async fn close(&self) {
                 self.inner.close().await;
             }
@@ -59,7 +72,6 @@ forward! {
     info() -> StoreInfo;
     load_containers(keys: &[ContainerKey]) -> Vec<LoadedContainer>;
     load_document(key: &DocumentKey) -> Option<Versioned>;
-    commit(batch: &Batch) -> Committed;
     list_documents(filter: &DocumentFilter, after: Option<&DocumentKey>, limit: usize) -> DocumentPage;
     delete(selector: &DeleteSelector, now: Instant) -> (u64, Revision);
     list_outages(key: &DocumentKey, limit: usize) -> Vec<Outage>;
@@ -107,7 +119,8 @@ impl JobQueue for Switched {
 
 fn switched(hangs: bool) -> (Service, Arc<AtomicBool>) {
     let off = Arc::new(AtomicBool::new(true));
-    let store = Switched { inner: MemoryStore::new("test"), off: Arc::clone(&off), hangs };
+    let store =
+        Switched { inner: MemoryStore::new("test"), off: Arc::clone(&off), hangs, corrupt: "corrupt" };
     let settings = Settings {
         store_timeout: Duration::from_millis(200),
         store_retry: Duration::from_millis(100),
@@ -159,4 +172,26 @@ async fn what_the_view_holds_outlives_the_store() {
     let answer = success_of(&service, "alice", report).await;
     assert_ne!(answer.results[0].outcome, SuccessOutcome::Cleared);
     assert_eq!(check(&service, "alice", http(403)).await.durability, Durability::None);
+}
+
+/// One document that cannot be written costs only its own decisions, whatever batch they meet in.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_corrupt_document_harms_no_other() {
+    let (service, off) = switched(false);
+    off.store(false, Ordering::SeqCst);
+    eventually(async || !service.stats().stale && !service.stats().store_away).await;
+    let calls = (0..200).map(|it| {
+        let name = if it % 10 == 0 { "corrupt".to_owned() } else { format!("tool_{it}") };
+        let service = service.clone();
+        tokio::spawn(async move {
+            let mut request = support::request("alice", refused());
+            request.tool = tool(&name);
+            (name, service.check(request).await)
+        })
+    });
+    for call in futures::future::join_all(calls).await {
+        let (name, answer) = call.expect("the check ends");
+        let stored = answer.durability == Durability::Committed;
+        assert_eq!(stored, name != "corrupt", "{name}: {:?}", answer.notes);
+    }
 }

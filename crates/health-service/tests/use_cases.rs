@@ -275,6 +275,10 @@ async fn a_report_id_makes_a_report_count_once() {
     assert_eq!((again.hits, again.job_id), (first.hits, first.job_id));
     let other = world.service.check(request("alice", http(500))).await;
     assert_eq!(other.hits, 2, "the repeated one was not counted");
+    let bobs = CheckRequest { report_id: Some("r-1".to_owned()), ..request("bob", http(403)) };
+    let bobs = world.service.check(bobs).await;
+    assert_eq!(bobs.verdict.signature, "http-403", "bob numbers his reports himself");
+    assert!(!bobs.notes.contains(&Note::RepeatedReport));
 }
 
 /// DESIGN §10: all verdicts, no writes.

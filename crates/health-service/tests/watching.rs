@@ -68,6 +68,28 @@ async fn a_watch_goes_on_after_a_break() {
     assert_eq!(states(&first), [("jira_search", EffectiveStatus::Down)]);
 }
 
+/// C17: what changed by time alone during the break is told too, and so is what was deleted.
+#[tokio::test]
+async fn a_resumed_watch_tells_what_time_and_deletes_changed() {
+    let world = world();
+    world.check("alice", refused()).await;
+    let mut messages = world.service.watch(watch_of("bob")).await.unwrap();
+    let first = next(&mut messages).await;
+    assert_eq!(states(&first), [("jira_search", EffectiveStatus::Down)]);
+    drop(messages);
+    world.advance(301);
+    let resume = |from| WatchRequest { from, ..watch_of("bob") };
+    let mut resumed = world.service.watch(resume(first.revision.clone())).await.unwrap();
+    let due = next(&mut resumed).await;
+    assert_eq!(states(&due), [("jira_search", EffectiveStatus::Retesting)]);
+    drop(resumed);
+    let tenant = ports::DeleteSelector::Tenant { tenant_id: "acme".to_owned() };
+    world.service.delete(&tenant).await.unwrap();
+    let mut resumed = world.service.watch(resume(due.revision)).await.unwrap();
+    let gone = next(&mut resumed).await;
+    assert_eq!(states(&gone), [("jira_search", EffectiveStatus::Ok)]);
+}
+
 /// DESIGN §5: OUT_OF_RANGE.
 #[tokio::test]
 async fn a_revision_of_another_store_is_refused() {

@@ -79,8 +79,32 @@ pub struct Signal {
     pub detail: String,
 }
 
+impl Signal {
+    /// Drops all but the time: whose call it was, its session, and the error, which may name both.
+    pub fn forget(&mut self) {
+        self.user_id = None;
+        self.session_id = None;
+        self.detail.clear();
+    }
+}
+
 /// Signals kept in a job: the first and the last four (the table of constants).
 pub const SIGNAL_LIMIT: usize = 5;
+
+/// Jobs that may be queued in one (tenant, project), beside the one that runs: "1 running, 100 queued, then drop oldest
+/// UNCLEAR" (the table of constants). See [`Store::commit`](crate::Store::commit).
+pub const QUEUE_LIMIT: usize = 100;
+
+/// The reason of a job that [`QUEUE_LIMIT`] made STALE.
+pub const QUEUE_FULL: &str = "queue full";
+
+/// Adds a signal to those of a job: the first and the last four stay (R199).
+pub fn merge_signal(signals: &mut Vec<Signal>, signal: Signal) {
+    if signals.len() >= SIGNAL_LIMIT {
+        signals.remove(1);
+    }
+    signals.push(signal);
+}
 
 /// A job to enqueue. Its coalescing key is (service type, document key, signature, key user) over queued and running jobs
 /// (R198, C6): while one is open, a further one is merged into it.
@@ -111,7 +135,7 @@ pub struct Enqueue {
 /// What became of an [`Enqueue`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnqueueOutcome {
-    /// A new job.
+    /// A new job. It may be STALE already, if a later one of the same commit found its queue full.
     Created(Uuid),
     /// Merged into this open job: one more in its count, the signal among the last four.
     Coalesced(Uuid),
@@ -146,7 +170,7 @@ pub struct Job {
     pub key_user: Option<String>,
     /// Why it was created; a merged user request raises it to that.
     pub trigger: Trigger,
-    /// The first signal and the last four, in order.
+    /// The first signal and the last four, in order; see [`merge_signal`].
     pub signals: Vec<Signal>,
     /// How many signals it took in.
     pub signal_count: u64,

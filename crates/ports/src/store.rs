@@ -37,7 +37,10 @@ pub enum StoreError {
         #[source]
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
-    /// A row that this program cannot read. Other rows are not affected.
+    /// A row that this program cannot read: its body is damaged, of a newer [`DOCUMENT_FORMAT`], or holds a word that this
+    /// program does not know. Other rows are not affected. See [`Store`] for what each method makes of it.
+    ///
+    /// [`DOCUMENT_FORMAT`]: health_model::document::DOCUMENT_FORMAT
     #[error("corrupt row `{key}` in table `{table}`")]
     Corrupt {
         /// The table.
@@ -126,6 +129,16 @@ pub struct DocumentWrite {
     pub document: Document,
 }
 
+/// Days that an ended outage outlives its document: how long outages last is worth knowing after it (DESIGN §7).
+pub const ORPHANED_OUTAGE_DAYS: i64 = 90;
+
+/// The instant before which an outage whose document does not exist any more must have ended for [`Store::sweep`] to take it.
+#[must_use]
+pub fn orphaned_outages_before(now: Instant) -> Instant {
+    let micros = now.timestamp_micros().saturating_sub(ORPHANED_OUTAGE_DAYS * 24 * 60 * 60 * 1_000_000);
+    Instant::from_timestamp_micros(micros).unwrap_or(Instant::MIN_UTC)
+}
+
 /// An outage row: the time that one document's status was DOWN. The last 200 of a document are kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outage {
@@ -189,7 +202,7 @@ pub struct Committed {
 pub struct Change {
     /// The document.
     pub key: DocumentKey,
-    /// Its content and version; `None` = deleted.
+    /// Its content and version; `None` = deleted, or there and not to be read by this program. Either way: drop your copy.
     pub document: Option<Versioned>,
     /// The version of the change, also of a delete.
     pub version: u64,
@@ -251,24 +264,35 @@ pub struct DocumentPage {
     pub next: Option<DocumentKey>,
 }
 
-/// What to delete.
+/// What to delete. What goes besides documents goes whether or not there is a document, and jobs whether they are open or
+/// ended, whichever queue they are in, with all their signals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeleteSelector {
-    /// One document.
+    /// One document, its counters, and the jobs about it. Its outages stay: they say nothing of a person, and how long they
+    /// last is worth knowing after it. An open one ends as censored.
     One(DocumentKey),
-    /// Everything of a tenant: documents, counters, outages, jobs, rule layers.
+    /// Everything of a tenant: documents, counters, outages, rule layers, the jobs of its queues and those about its
+    /// documents.
     Tenant {
         /// The tenant.
         tenant_id: String,
     },
-    /// Everything kept under a user: the user's documents, and that user's cooldowns' counters.
+    /// What names a user, beside the contents of other documents:
+    ///
+    /// - the user's documents with their counters, their outages, and the jobs about them;
+    /// - in the whole tenant, counters of the user's cooldowns in other documents;
+    /// - in the tenant's queues, jobs whose [`key_user`](crate::Job::key_user) is the user;
+    /// - in the tenant's other jobs, all of each signal of the user's but its time, as by
+    ///   [`Signal::forget`](crate::Signal::forget). The job and its count stay.
+    ///
+    /// Other documents are not written: a cooldown, a history entry or a diagnosis that names the user stays in them.
     User {
         /// The tenant.
         tenant_id: String,
         /// The user.
         user_id: String,
     },
-    /// Everything kept under a session.
+    /// Everything kept under a session: its documents with their counters, their outages, and the jobs about them.
     Session {
         /// The tenant.
         tenant_id: String,
@@ -315,25 +339,40 @@ pub struct StoreInfo {
 }
 
 /// The store. All methods are safe to call from many tasks and, but for memory, from many processes at once.
+///
+/// # Rows that cannot be read
+///
+/// A document that is there and cannot be read ([`StoreError::Corrupt`]) must hide no other, and nobody may go on with what
+/// it said before: containers and lists leave it out and log it, [`Store::changes`] tells to drop it, and
+/// [`Store::load_document`] of it is the error. To a writer that loaded its container it looks absent: a first insert over it
+/// is the error too, not a conflict, which would send the writer back to load it again for ever. A write of its very version
+/// replaces it, and a delete removes it.
 #[async_trait]
 pub trait Store: JobQueue {
     /// Identity and schema. Fails if the store cannot be reached: the cheapest health check.
     async fn info(&self) -> Result<StoreInfo, StoreError>;
 
     /// Loads whole containers in one query, in the order asked for; an absent one is empty.
-    /// Sees every commit that was acknowledged before the call, by any server.
+    /// Sees every commit that was acknowledged before the call, by any server. Leaves out documents that cannot be read.
     async fn load_containers(&self, keys: &[ContainerKey]) -> Result<Vec<LoadedContainer>, StoreError>;
 
-    /// Loads one document.
+    /// Loads one document; [`StoreError::Corrupt`] if it is there and cannot be read.
     async fn load_document(&self, key: &DocumentKey) -> Result<Option<Versioned>, StoreError>;
 
     /// Writes a batch in one transaction, or nothing and [`StoreError::Conflict`]. Durable once it returns: it survives a
-    /// kill -9 of this process and a crash of the database. Of two first inserts of one key one wins. An empty batch
-    /// writes nothing and answers the head.
+    /// kill -9 of this process and a crash of the database. Of two first inserts of one key one wins. A first insert over a
+    /// document that cannot be read is [`StoreError::Corrupt`] with the document's key. An empty batch writes nothing and
+    /// answers the head.
+    ///
+    /// A queue that has more than [`QUEUE_LIMIT`](crate::job::QUEUE_LIMIT) queued jobs after a job was created in it drops
+    /// some in the same transaction: its oldest queued jobs of [`ToolCallError`](crate::Trigger::ToolCallError), by creation
+    /// and id, become STALE with the reason [`QUEUE_FULL`](crate::job::QUEUE_FULL), until it holds no more than the limit or
+    /// none of them is left. What people asked for and planned checks stay, and so does the last job that this commit
+    /// created in the queue.
     async fn commit(&self, batch: &Batch) -> Result<Committed, StoreError>;
 
     /// A page of documents after the key `after`, at most `limit` (clamped to 1…1,000), in the order of `DocumentKey`:
-    /// scopes narrow to wide, text by bytes.
+    /// scopes narrow to wide, text by bytes. Leaves out documents that cannot be read.
     async fn list_documents(
         &self,
         filter: &DocumentFilter,
@@ -341,8 +380,8 @@ pub trait Store: JobQueue {
         limit: usize,
     ) -> Result<DocumentPage, StoreError>;
 
-    /// Deletes documents with their counters; open outages end as censored at `now`. Each deleted document leaves a
-    /// tombstone in the feed for 24 h. Returns how many documents were deleted, and the revision.
+    /// Deletes what the selector says, in one transaction. Outages that are kept and open end as censored at `now`. Each
+    /// deleted document leaves a tombstone in the feed for 24 h. Returns how many documents were deleted, and the revision.
     async fn delete(&self, selector: &DeleteSelector, now: Instant) -> Result<(u64, Revision), StoreError>;
 
     /// The outages of one document, newest first, at most `limit`.
@@ -359,7 +398,8 @@ pub trait Store: JobQueue {
     async fn head(&self) -> Result<Revision, StoreError>;
 
     /// The changes after `after`, at most about `limit` (a transaction is never split). Every commit appears: none is
-    /// passed over because a transaction that began earlier commits later.
+    /// passed over because a transaction that began earlier commits later. A document that cannot be read is told as a
+    /// change without a document, at its version.
     async fn changes(&self, after: &Revision, limit: usize) -> Result<Changes, StoreError>;
 
     /// Returns when there may be changes after `after`, or after `timeout`, whichever is first. An accelerator only:
@@ -384,9 +424,13 @@ pub trait Store: JobQueue {
     /// Deletes a rule layer; `false` if there was none. `expected` as in [`Store::put_rule_layer`].
     async fn delete_rule_layer(&self, key: &RuleLayerKey, expected: Option<u64>) -> Result<bool, StoreError>;
 
-    /// Sweeps: SESSION documents not written since `sessions_before` (as by [`Store::delete`], `None` = never), tombstones
-    /// older than `tombstones_before`, counters of episodes that no cooldown names any more, outages over 200 a document.
-    /// Returns how many rows went.
+    /// Sweeps, and returns how many rows went (counters and jobs that go with their document are not counted):
+    ///
+    /// - SESSION documents not written since `sessions_before`, each as by [`DeleteSelector::One`]; `None` = never;
+    /// - tombstones older than `tombstones_before`, and DONE and STALE jobs that ended before it;
+    /// - counters of episodes that no cooldown names any more;
+    /// - outages over 200 a document, and outages that ended, seen or censored, more than [`ORPHANED_OUTAGE_DAYS`] before
+    ///   `now` and whose document does not exist any more.
     async fn sweep(
         &self,
         sessions_before: Option<Instant>,

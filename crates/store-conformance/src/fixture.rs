@@ -4,10 +4,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use health_model::DocumentKey;
 use ports::Store;
 
 /// A case that takes longer hangs.
 const CASE_LIMIT: Duration = Duration::from_secs(180);
+
+/// Why a document cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Damage {
+    /// Its body is no document.
+    Torn,
+    /// Its format is newer than this program's.
+    NewerFormat,
+    /// Its health has a status that this program does not know.
+    UnknownWord,
+}
+
+impl Damage {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Torn, Self::NewerFormat, Self::UnknownWord];
+}
 
 /// Data of a store that no other fixture sees.
 #[async_trait]
@@ -15,6 +32,10 @@ pub trait Fixture: Send + Sync {
     /// Opens a handle on the data: at the first call they are empty. Every handle sees what the others committed, as servers on
     /// one store do, and what was committed before all others were closed.
     async fn open(&self) -> Arc<dyn Store>;
+
+    /// Damages the document, which is there and has a health, behind the store's back: nothing else changes, neither its
+    /// version nor its place in the feed. A store that cannot tell the kinds apart makes it unreadable.
+    async fn damage(&self, key: &DocumentKey, damage: Damage);
 
     /// Removes the data after a case that passed.
     async fn tear_down(&self) {}

@@ -35,11 +35,16 @@
 //! | feed: a revision that is too old, or of another epoch, is refused | `a_revision_before_a_swept_tombstone_is_too_old`, `a_revision_of_another_epoch_is_refused` |
 //! | waiting for changes ends with a change, or in time | `a_commit_wakes_who_waits`, `waiting_ends` |
 //! | counters add up, without version or event (DESIGN §8) | `hits_add_up`, `hits_change_no_version`, `hits_of_absent_documents_are_dropped`, `counters_are_kept_apart_and_sorted`, `sums_of_hits_saturate` |
+//! | rows that cannot be read: told as gone, left out of containers and lists, an error alone and to a first insert | `the_feed_tells_to_drop_what_cannot_be_read`, `an_unreadable_document_hides_no_other`, `a_first_insert_over_an_unreadable_document_is_corrupt`, `an_unreadable_document_can_be_replaced_and_deleted` |
 //! | outages open and close; the last 200 stay (DESIGN §7) | `outages_open_and_close`, `outages_of_a_batch_are_in_order`, `the_last_200_outages_are_kept` |
 //! | deletes take what they name, censor outages, leave tombstones | `one_document_is_deleted`, `what_is_kept_under_a_user_is_deleted`, `what_is_kept_under_a_session_is_deleted`, `everything_of_a_tenant_is_deleted`, `counters_go_with_their_document`, `a_delete_censors_the_open_outage` |
-//! | the sweep (R42, DESIGN §11.8) | `the_sweep_deletes_old_sessions`, `the_sweep_takes_any_number`, `the_sweep_takes_counters_of_past_episodes` |
+//! | deletes take jobs, open and ended, with their signals | `jobs_go_with_their_document`, `jobs_go_with_a_user_or_session`, `jobs_go_with_the_tenant_of_their_document` |
+//! | deletes of a user take the user's jobs, and the user out of others' | `a_user_is_forgotten_in_the_jobs_of_others` |
+//! | deletes of a user or session take its outages | `outages_go_with_a_user_or_session` |
+//! | the sweep (R42, DESIGN §11.8) | `the_sweep_deletes_old_sessions`, `the_sweep_takes_any_number`, `the_sweep_takes_counters_of_past_episodes`, `the_sweep_takes_jobs_that_ended`, `the_sweep_takes_jobs_of_old_sessions`, `the_sweep_takes_old_outages_of_deleted_documents` |
 //! | jobs come back as enqueued (R196, R197) | `a_job_comes_back_whole` |
 //! | one open job per coalescing key, signals merged (R198, R199, C6) | `one_open_job_per_coalescing_key`, `jobs_of_one_batch_coalesce`, `the_first_and_the_last_four_signals_are_kept`, `a_running_job_takes_signals_in_an_ended_one_does_not`, `a_user_request_raises_the_trigger`, `a_storm_makes_one_job` |
+//! | a full queue drops its oldest failure's job, never what a person asked for | `a_full_queue_drops_its_oldest_failure`, `a_full_queue_keeps_what_people_asked_for`, `a_batch_drops_from_the_queues_that_it_fills`, `a_queue_stays_full_under_a_storm` |
 //! | claims: order, exclusive, one running per project (R194) | `a_claim_leases_the_job`, `user_requests_go_first_then_the_oldest`, `no_two_claims_get_one_job`, `one_job_of_a_project_runs`, `claims_of_two_handles_are_exclusive`, `a_busy_queue_runs_dry` |
 //! | leases end, stale tokens do nothing | `an_ended_lease_is_taken_over`, `an_ended_lease_does_not_run_beside_another`, `a_lease_can_be_extended`, `a_job_ends_once` |
 //! | jobs are listed newest first | `jobs_are_listed_newest_first` |
@@ -60,9 +65,9 @@
 //!   queued ones it takes requests of people first, then by (`created_at`, id). Nobody completes or extends an ended job.
 //! - A limit of a page is taken as 1 where it is 0, and as 1,000 where it is more. A page of jobs after an id that is not on
 //!   record is empty.
-//! - A tenant's jobs are deleted whether they are open or ended.
-//! - The sweep counts documents, tombstones, counters of past episodes and outages over the limit; counters that go with their
-//!   document are not counted.
+//! - The sweep counts documents, tombstones, ended jobs, counters of past episodes and outages; counters and jobs that go with
+//!   their document are not counted.
+//! - Of a batch with several writes that cannot be done, one is named: a document that cannot be read, or one that conflicts.
 
 pub mod cases;
 mod fixture;
@@ -72,4 +77,4 @@ mod macros;
 mod tests;
 mod values;
 
-pub use fixture::{Fixture, run};
+pub use fixture::{Damage, Fixture, run};

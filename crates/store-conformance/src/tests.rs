@@ -3,18 +3,22 @@
 use std::collections::BTreeSet;
 
 /// The sources of the cases.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 16] = [
     include_str!("cases/counters.rs"),
     include_str!("cases/deletes.rs"),
     include_str!("cases/documents.rs"),
+    include_str!("cases/erasure.rs"),
     include_str!("cases/feed.rs"),
     include_str!("cases/handles.rs"),
     include_str!("cases/jobs.rs"),
     include_str!("cases/leases.rs"),
     include_str!("cases/listing.rs"),
     include_str!("cases/outages.rs"),
+    include_str!("cases/queue_limit.rs"),
     include_str!("cases/random.rs"),
     include_str!("cases/rules.rs"),
+    include_str!("cases/sweeps.rs"),
+    include_str!("cases/unreadable.rs"),
     include_str!("cases/writers.rs"),
 ];
 

@@ -140,6 +140,7 @@ pub(crate) fn full_document(key: &DocumentKey) -> Document {
         connection: Some(health_model::document::Connection {
             id: text.to_owned(),
             sequence: u64::MAX,
+            at: at(3),
             open: true,
         }),
         last_success_at: Some(at(6)),

@@ -6,8 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use health_model::DocumentKey;
 use ports::Store;
-use store_conformance::{Fixture, cases, run};
+use store_conformance::{Damage, Fixture, cases, run};
 use store_memory::MemoryStore;
 
 use faulty::{Fault, Faulty};
@@ -18,7 +19,11 @@ struct Broken(MemoryStore, Fault);
 #[async_trait]
 impl Fixture for Broken {
     async fn open(&self) -> Arc<dyn Store> {
-        Arc::new(Faulty { inner: self.0.handle(), fault: self.1 })
+        Arc::new(Faulty::new(self.0.handle(), self.1))
+    }
+
+    async fn damage(&self, key: &DocumentKey, _: Damage) {
+        assert!(self.0.damage(key).expect("the store is open"), "there is no `{key}`");
     }
 }
 
@@ -82,13 +87,34 @@ each_fault_is_found! {
         random_operations_agree_with_the_model
     ];
     a_token_that_opens_all: IgnoresTokens => [an_ended_lease_is_taken_over, a_job_ends_once];
-    oldest_first: ForgetsRequests => [user_requests_go_first_then_the_oldest, a_user_request_raises_the_trigger];
+    oldest_first: ForgetsRequests => [
+        user_requests_go_first_then_the_oldest, a_user_request_raises_the_trigger,
+        a_full_queue_keeps_what_people_asked_for
+    ];
     rules_overwritten: IgnoresRuleVersions => [
         a_rule_layer_is_changed_on_the_expected_version, concurrent_puts_of_a_rule_layer_do_not_overwrite
     ];
     a_sweep_that_does_nothing: NeverSweeps => [
         the_sweep_deletes_old_sessions, the_sweep_takes_any_number, the_sweep_takes_counters_of_past_episodes,
-        the_last_200_outages_are_kept
+        the_last_200_outages_are_kept, the_sweep_takes_jobs_that_ended, the_sweep_takes_jobs_of_old_sessions,
+        the_sweep_takes_old_outages_of_deleted_documents
+    ];
+    a_bad_row_kept_quiet: HidesDamage => [the_feed_tells_to_drop_what_cannot_be_read];
+    a_bad_row_that_reads_as_absent: AnswersDamageAsAbsent => [
+        an_unreadable_document_hides_no_other
+    ];
+    a_bad_row_that_conflicts: ConflictsOverDamage => [a_first_insert_over_an_unreadable_document_is_corrupt];
+    a_bad_row_for_good: NeverMends => [an_unreadable_document_can_be_replaced_and_deleted];
+    jobs_that_outlive_their_document: KeepsJobs => [
+        jobs_go_with_their_document, jobs_go_with_a_user_or_session, jobs_go_with_the_tenant_of_their_document,
+        a_user_is_forgotten_in_the_jobs_of_others, random_operations_agree_with_the_model
+    ];
+    a_user_deleted_by_documents_alone: DeletesOneByOne => [
+        a_user_is_forgotten_in_the_jobs_of_others, outages_go_with_a_user_or_session
+    ];
+    a_queue_without_end: DropsNothing => [
+        a_full_queue_drops_its_oldest_failure, a_full_queue_keeps_what_people_asked_for,
+        a_batch_drops_from_the_queues_that_it_fills, a_queue_stays_full_under_a_storm
     ];
     a_close_that_does_nothing: StaysOpen => [a_closed_store_is_unavailable];
 }

@@ -64,6 +64,12 @@ impl MemoryStore {
         Self { shared: Arc::clone(&self.shared), closed: watch::Sender::new(false) }
     }
 
+    /// Makes a document one that cannot be read, as a damaged row of another store, or one that a newer program wrote; `false`
+    /// if there is none. A write of its version replaces it, a delete removes it.
+    pub fn damage(&self, key: &DocumentKey) -> Result<bool, StoreError> {
+        self.with(|state| state.damage(key))
+    }
+
     /// Runs `f` under the lock and tells those who wait if it moved the head.
     fn with<T>(&self, f: impl FnOnce(&mut State) -> T) -> Result<T, StoreError> {
         if *self.closed.borrow() {
@@ -106,7 +112,7 @@ impl Store for MemoryStore {
     }
 
     async fn load_document(&self, key: &DocumentKey) -> Result<Option<Versioned>, StoreError> {
-        self.with(|state| state.document(key))
+        self.with(|state| state.document(key))?
     }
 
     async fn commit(&self, batch: &Batch) -> Result<Committed, StoreError> {

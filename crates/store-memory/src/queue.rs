@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use health_model::{DocumentKey, Instant};
-use ports::job::SIGNAL_LIMIT;
+use ports::job::{QUEUE_FULL, QUEUE_LIMIT, merge_signal};
 use ports::{Claim, Enqueue, EnqueueOutcome, Job, JobFilter, JobState, Signal, Trigger};
 use uuid::Uuid;
 
@@ -58,10 +58,7 @@ impl Queue {
     pub(crate) fn enqueue(&mut self, enqueue: &Enqueue) -> EnqueueOutcome {
         let signal = Signal { at: micros(enqueue.signal.at), ..enqueue.signal.clone() };
         if let Some(job) = self.open_job(enqueue).and_then(|id| self.jobs.get_mut(&id)) {
-            if job.signals.len() >= SIGNAL_LIMIT {
-                job.signals.remove(1);
-            }
-            job.signals.push(signal);
+            merge_signal(&mut job.signals, signal);
             job.signal_count = job.signal_count.saturating_add(1);
             if enqueue.trigger == Trigger::UserRequest {
                 job.trigger = Trigger::UserRequest;
@@ -89,6 +86,37 @@ impl Queue {
         self.open.insert(CoalescingKey::of_job(&job), job.id);
         self.jobs.insert(job.id, job);
         EnqueueOutcome::Created(enqueue.id)
+    }
+
+    /// Ends the oldest failures' jobs of each queue that a job was created in and that is over its limit. The last one created
+    /// in a queue stays.
+    pub(crate) fn drop_excess<'a>(
+        &mut self,
+        enqueued: impl Iterator<Item = (&'a Enqueue, &'a EnqueueOutcome)>,
+    ) {
+        let mut last_created: BTreeMap<(&str, &str), &Enqueue> = BTreeMap::new();
+        for (enqueue, outcome) in enqueued {
+            if matches!(outcome, EnqueueOutcome::Created(_)) {
+                last_created.insert((&enqueue.tenant_id, &enqueue.project_id), enqueue);
+            }
+        }
+        for ((tenant_id, project_id), last) in last_created {
+            let queued: Vec<&Job> = (self.open.values())
+                .filter_map(|id| self.jobs.get(id))
+                .filter(|it| it.state == JobState::Queued)
+                .filter(|it| it.tenant_id == tenant_id && it.project_id == project_id)
+                .collect();
+            let n_excess = queued.len().saturating_sub(QUEUE_LIMIT);
+            let mut droppable: Vec<_> = queued
+                .into_iter()
+                .filter(|it| it.trigger == Trigger::ToolCallError && it.id != last.id)
+                .map(|it| (it.created_at, it.id))
+                .collect();
+            droppable.sort_unstable();
+            for (_, id) in droppable.into_iter().take(n_excess) {
+                self.end(id, JobState::Stale, Some(QUEUE_FULL), micros(last.now));
+            }
+        }
     }
 
     /// Puts jobs whose lease ended back into the queue, their tokens void, then claims the first that may run. Were they
@@ -133,14 +161,21 @@ impl Queue {
         stale_reason: Option<&str>,
         now: Instant,
     ) -> bool {
-        let Some(job) = self.running(id, token) else { return false };
-        job.state = if stale_reason.is_some() { JobState::Stale } else { JobState::Done };
-        job.reason = stale_reason.map(str::to_owned);
+        if self.running(id, token).is_none() {
+            return false;
+        }
+        let state = if stale_reason.is_some() { JobState::Stale } else { JobState::Done };
+        self.end(id, state, stale_reason, now);
+        true
+    }
+
+    fn end(&mut self, id: Uuid, state: JobState, reason: Option<&str>, now: Instant) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        job.state = state;
+        job.reason = reason.map(str::to_owned);
         job.ended_at = Some(now);
         job.lease_until = None;
-        let key = CoalescingKey::of_job(job);
-        self.open.remove(&key);
-        true
+        self.open.remove(&CoalescingKey::of_job(job));
     }
 
     fn running(&mut self, id: Uuid, token: u64) -> Option<&mut Job> {
@@ -178,10 +213,21 @@ impl Queue {
             .count() as u64
     }
 
-    /// Forgets the jobs of a tenant: those of its queues, and those about its documents.
-    pub(crate) fn delete_tenant(&mut self, tenant_id: &str) {
-        self.jobs.retain(|_, job| job.tenant_id != tenant_id);
+    /// Deletes jobs, open or ended; how many.
+    pub(crate) fn delete(&mut self, selects: impl Fn(&Job) -> bool) -> usize {
+        let n_jobs = self.jobs.len();
+        self.jobs.retain(|_, job| !selects(job));
         let jobs = &self.jobs;
         self.open.retain(|_, id| jobs.contains_key(id));
+        n_jobs - jobs.len()
+    }
+
+    /// Deletes the jobs that are one user's alone, and what the tenant's other jobs say of the user.
+    pub(crate) fn forget_user(&mut self, tenant_id: &str, user_id: &str) {
+        self.delete(|job| job.tenant_id == tenant_id && job.key_user.as_deref() == Some(user_id));
+        for job in self.jobs.values_mut().filter(|it| it.tenant_id == tenant_id) {
+            let signals = job.signals.iter_mut();
+            signals.filter(|it| it.user_id.as_deref() == Some(user_id)).for_each(Signal::forget);
+        }
     }
 }

@@ -8,6 +8,7 @@ use std::ops::Bound;
 
 use health_model::vocabulary::Scope;
 use health_model::{ContainerKey, Document, DocumentKey, Instant};
+use ports::store::orphaned_outages_before;
 use ports::{
     Batch, Change, Counter, DeleteSelector, DocumentFilter, DocumentPage, EnqueueOutcome, HitDelta, Outage,
     OutageChange, RuleLayerKey, RuleLayerRecord, StoreError, Versioned,
@@ -25,6 +26,8 @@ pub(crate) struct State {
     /// The feed is complete after this position: tombstones up to it may be gone.
     floor: u64,
     documents: BTreeMap<DocumentKey, Versioned>,
+    /// Those of the documents that cannot be read.
+    unreadable: BTreeSet<DocumentKey>,
     tombstones: BTreeMap<DocumentKey, Tombstone>,
     /// One entry for each document and each tombstone, at the position of its last write.
     feed: BTreeSet<(u64, DocumentKey)>,
@@ -61,8 +64,24 @@ impl State {
         self.position
     }
 
-    pub(crate) fn document(&self, key: &DocumentKey) -> Option<Versioned> {
-        self.documents.get(key).cloned()
+    pub(crate) fn damage(&mut self, key: &DocumentKey) -> bool {
+        let is_there = self.documents.contains_key(key);
+        if is_there {
+            self.unreadable.insert(key.clone());
+        }
+        is_there
+    }
+
+    /// Which documents lists and containers show.
+    fn is_readable(&self, it: &Versioned) -> bool {
+        !self.unreadable.contains(&it.document.key)
+    }
+
+    pub(crate) fn document(&self, key: &DocumentKey) -> Result<Option<Versioned>, StoreError> {
+        if self.unreadable.contains(key) {
+            return Err(corrupt(key));
+        }
+        Ok(self.documents.get(key).cloned())
     }
 
     pub(crate) fn container(&self, key: &ContainerKey) -> Vec<Versioned> {
@@ -71,7 +90,9 @@ impl State {
             .take_while(|(it, _)| {
                 it.scope == key.scope && it.scope_id == key.scope_id && it.tenant_id == key.tenant_id
             })
-            .map(|(_, document)| document.clone())
+            .map(|(_, document)| document)
+            .filter(|it| self.is_readable(it))
+            .cloned()
             .collect()
     }
 
@@ -84,6 +105,9 @@ impl State {
                 return Err(other(format!("a batch holds two writes of `{key}`")));
             }
             if self.documents.get(key).map(|it| it.version) != write.expected {
+                if write.expected.is_none() && self.unreadable.contains(key) {
+                    return Err(corrupt(key));
+                }
                 return Err(StoreError::Conflict { key: key.clone() });
             }
         }
@@ -99,7 +123,8 @@ impl State {
             self.position += 1;
         }
         let versions = batch.documents.iter().map(|it| self.write(&it.document)).collect();
-        let jobs = batch.jobs.iter().map(|it| self.queue.enqueue(it)).collect();
+        let jobs: Vec<_> = batch.jobs.iter().map(|it| self.queue.enqueue(it)).collect();
+        self.queue.drop_excess(batch.jobs.iter().zip(&jobs));
         for change in &batch.outages {
             self.change_outage(change);
         }
@@ -111,6 +136,7 @@ impl State {
         let version = self.position;
         let key = &document.key;
         let before = self.documents.insert(key.clone(), Versioned { document: document.clone(), version });
+        self.unreadable.remove(key);
         let gone = self.tombstones.remove(key);
         let last = before.map(|it| it.version).or(gone.map(|it| it.version));
         self.move_in_feed(key, last);
@@ -145,7 +171,7 @@ impl State {
             .range((start, Bound::Unbounded))
             .map(|(_, document)| document)
             .take_while(|it| it.document.key.tenant_id == filter.tenant_id)
-            .filter(|it| matches(filter, &it.document));
+            .filter(|it| self.is_readable(it) && matches(filter, &it.document));
         let documents: Vec<Versioned> = matching.by_ref().take(limit).cloned().collect();
         let next = matching.next().and_then(|_| documents.last()).map(|it| it.document.key.clone());
         DocumentPage { documents, next }
@@ -155,16 +181,22 @@ impl State {
         let keys: Vec<DocumentKey> =
             self.documents.keys().filter(|it| selects(selector, it)).cloned().collect();
         self.delete_documents(&keys, now);
+        self.queue.delete(|job| selects(selector, &job.key));
+        if let DeleteSelector::One(key) = selector {
+            self.censor(key, micros(now));
+        } else {
+            self.outages.retain(|key, _| !selects(selector, key));
+        }
         match selector {
             DeleteSelector::One(_) | DeleteSelector::Session { .. } => {}
             DeleteSelector::User { tenant_id, user_id } => {
+                self.queue.forget_user(tenant_id, user_id);
                 for (_, counters) in self.counters.iter_mut().filter(|(key, _)| key.tenant_id == *tenant_id) {
                     counters.retain(|key, _| key.user_id.as_ref() != Some(user_id));
                 }
             }
             DeleteSelector::Tenant { tenant_id } => {
-                self.outages.retain(|key, _| key.tenant_id != *tenant_id);
-                self.queue.delete_tenant(tenant_id);
+                self.queue.delete(|job| job.tenant_id == *tenant_id);
                 let n_rules = self.rules.len();
                 self.rules.retain(|key, _| key.tenant_id != *tenant_id);
                 self.rules_revision += u64::from(self.rules.len() != n_rules);
@@ -180,13 +212,19 @@ impl State {
         }
         for key in keys {
             let before = self.documents.remove(key).map(|it| it.version);
+            self.unreadable.remove(key);
             self.counters.remove(key);
             self.tombstones.insert(key.clone(), Tombstone { version: self.position, deleted_at: now });
             self.move_in_feed(key, before);
-            for outage in self.outages.get_mut(key).into_iter().flatten().filter(|it| it.ended_at.is_none()) {
-                outage.ended_at = Some(now);
-                outage.censored = true;
-            }
+            self.censor(key, now);
+        }
+    }
+
+    /// Ends the open outage of a document: nobody saw its end.
+    fn censor(&mut self, key: &DocumentKey, now: Instant) {
+        for outage in self.outages.get_mut(key).into_iter().flatten().filter(|it| it.ended_at.is_none()) {
+            outage.ended_at = Some(now);
+            outage.censored = true;
         }
     }
 
@@ -273,7 +311,9 @@ impl State {
                 return (changes, last, true);
             }
             last = *position;
-            changes.push(Change { key: key.clone(), document: self.document(key), version: *position });
+            // Deleted, or not to be read: its copies are to be dropped.
+            let document = self.documents.get(key).filter(|it| self.is_readable(it)).cloned();
+            changes.push(Change { key: key.clone(), document, version: *position });
         }
         (changes, self.position, false)
     }
@@ -335,6 +375,8 @@ impl State {
                 .map(|it| it.key.clone())
                 .collect();
             self.delete_documents(&keys, now);
+            // The keys are in order.
+            self.queue.delete(|job| keys.binary_search(&job.key).is_ok());
             n_gone += keys.len();
         }
 
@@ -351,9 +393,14 @@ impl State {
             keep
         });
         n_gone += n_tombstones - self.tombstones.len();
+        n_gone += self.queue.delete(|job| job.ended_at.is_some_and(|it| it < before));
 
         for (key, counters) in &mut self.counters {
             let Some(Versioned { document, .. }) = self.documents.get(key) else { continue };
+            if self.unreadable.contains(key) {
+                // It may name the episode.
+                continue;
+            }
             let n_counters = counters.len();
             counters.retain(|counter, _| {
                 document
@@ -363,10 +410,14 @@ impl State {
             n_gone += n_counters - counters.len();
         }
 
-        for outages in self.outages.values_mut() {
-            let excess = outages.len().saturating_sub(OUTAGE_LIMIT);
-            outages.drain(..excess);
-            n_gone += excess;
+        let before = micros(orphaned_outages_before(now));
+        for (key, outages) in &mut self.outages {
+            let n_outages = outages.len();
+            outages.drain(..n_outages.saturating_sub(OUTAGE_LIMIT));
+            if !self.documents.contains_key(key) {
+                outages.retain(|it| it.ended_at.is_none_or(|it| it >= before));
+            }
+            n_gone += n_outages - outages.len();
         }
         n_gone as u64
     }
@@ -390,6 +441,10 @@ fn selects(selector: &DeleteSelector, key: &DocumentKey) -> bool {
             key.scope == Scope::Session && *tenant_id == key.tenant_id && *session_id == key.scope_id
         }
     }
+}
+
+fn corrupt(key: &DocumentKey) -> StoreError {
+    StoreError::Corrupt { table: "documents", key: key.to_string(), source: None }
 }
 
 fn other(reason: String) -> StoreError {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use health_model::DocumentKey;
 use ports::Store;
-use store_conformance::Fixture;
+use store_conformance::{Damage, Fixture};
 use store_memory::MemoryStore;
 
 store_conformance::store_conformance!(fresh);
@@ -16,6 +17,10 @@ struct Memory(MemoryStore);
 impl Fixture for Memory {
     async fn open(&self) -> Arc<dyn Store> {
         Arc::new(self.0.handle())
+    }
+
+    async fn damage(&self, key: &DocumentKey, _: Damage) {
+        assert!(self.0.damage(key).expect("the store is open"), "there is no `{key}`");
     }
 }
 

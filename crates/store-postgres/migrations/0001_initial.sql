@@ -117,6 +117,11 @@ create unique index job_running on job (tenant_id, project_id) where state = 'RU
 create index job_ready on job ((trigger <> 'user_request'), created_at, id) where state = 'QUEUED';
 create index job_lease on job (lease_until) where state = 'RUNNING';
 create index job_newest on job (tenant_id, created_at desc, id desc);
+-- The limit of a queue.
+create index job_by_queue on job (tenant_id, project_id, created_at, id) where state = 'QUEUED';
+-- Deletes with a document, and the sweep.
+create index job_by_document on job (key_tenant_id, scope, scope_id, tool_name);
+create index job_ended on job (ended_at) where ended_at is not null;
 
 -- Rule layers that were put through the API. The text is kept as it came.
 create table rule_layer (

@@ -9,7 +9,7 @@ use sqlx::Row;
 use sqlx::postgres::{PgArguments, PgRow};
 
 use crate::connection::{Database, Failure, Transaction};
-use crate::document::{Query, key_args};
+use crate::document::{self, Query, key_args};
 use crate::feed::take_lock;
 use crate::row::{KeyArrays, key, micros, unsigned};
 use crate::statement::{args, key_is, own_id, statements};
@@ -100,9 +100,9 @@ pub(crate) async fn commit(database: &Database, batch: &Batch) -> Result<Committ
             let versions = vec![revision.position; batch.documents.len()];
             Ok(Committed { revision, versions, jobs })
         }
-        Ok(Outcome::Conflict(key)) => {
+        Ok(Outcome::Conflict(writes)) => {
             transaction.roll_back().await;
-            Err(StoreError::Conflict { key })
+            Err(refusal(database, writes).await)
         }
         Err(failure) if failure.is_contention() => {
             transaction.roll_back().await;
@@ -141,11 +141,29 @@ async fn commit_one(database: &Database, write: &DocumentWrite) -> Result<Commit
     // Twice does no harm: the second time it conflicts.
     let rows = database.read(DOING, sql, Ok(query.args)).await?;
     let Some(row) = rows.first() else {
-        return Err(StoreError::Conflict { key: write.document.key.clone() });
+        return Err(refusal(database, vec![write]).await);
     };
     let read = || Ok(Revision { position: unsigned(row.try_get(0)?), epoch: row.try_get(1)? });
     let revision = read().map_err(failed)?;
     Ok(Committed { versions: vec![revision.position], revision, jobs: Vec::new() })
+}
+
+/// Why writes were refused that did not find what they expected. A row that cannot be read looks absent to whoever loads its
+/// container. A conflict would send the writer back to load it again, for ever: say what is wrong instead.
+async fn refusal(database: &Database, writes: Vec<&DocumentWrite>) -> StoreError {
+    let inserts: KeyArrays =
+        writes.iter().filter(|it| it.expected.is_none()).map(|it| &it.document.key).collect();
+    if !inserts.scopes.is_empty() {
+        // Where they cannot be loaded, the conflict is still true.
+        let rows = document::load_many(database, DOING, inserts).await.unwrap_or_default();
+        if let Some(error) = rows.iter().find_map(|it| it.decode().err()) {
+            return error;
+        }
+    }
+    match writes.first() {
+        Some(write) => StoreError::Conflict { key: write.document.key.clone() },
+        None => StoreError::Other { reason: "a conflict without a document".to_owned(), source: None },
+    }
 }
 
 /// What was expected to be there, as the statements compare it: 0 for no row, and for a version that no row can have one
@@ -181,25 +199,30 @@ impl Columns {
     }
 }
 
-enum Outcome {
-    Written { revision: Option<Revision>, jobs: Vec<EnqueueOutcome> },
-    Conflict(DocumentKey),
+enum Outcome<'a> {
+    Written {
+        revision: Option<Revision>,
+        jobs: Vec<EnqueueOutcome>,
+    },
+    /// These writes were not as expected.
+    Conflict(Vec<&'a DocumentWrite>),
 }
 
-async fn write(
+async fn write<'a>(
     transaction: &mut Transaction<'_>,
-    documents: &Documents<'_>,
+    documents: &Documents<'a>,
     batch: &Batch,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome<'a>, Failure> {
     let mut revision = None;
     if !documents.writes.is_empty() {
         let rows = transaction.run(WRITE, documents.args()).await?;
         match documents.check(&rows).map_err(Failure::Driver)? {
             Ok(written) => revision = written,
-            Err(key) => return Ok(Outcome::Conflict(key)),
+            Err(writes) => return Ok(Outcome::Conflict(writes)),
         }
     }
     let jobs = enqueue::enqueue(transaction, &batch.jobs).await?;
+    enqueue::drop_excess(transaction, &batch.jobs, &jobs).await?;
     outage::apply(transaction, &batch.outages).await?;
     Ok(Outcome::Written { revision, jobs })
 }
@@ -248,8 +271,8 @@ impl<'a> Documents<'a> {
         ]
     }
 
-    /// The revision of the rows that were written, or a key that was not as expected.
-    fn check(&self, rows: &[PgRow]) -> Result<Result<Option<Revision>, DocumentKey>, sqlx::Error> {
+    /// The revision of the rows that were written, or the writes that were not as expected.
+    fn check(&self, rows: &[PgRow]) -> Result<Result<Option<Revision>, Vec<&'a DocumentWrite>>, sqlx::Error> {
         let mut written = HashSet::with_capacity(rows.len());
         let mut revision = None;
         for row in rows {
@@ -259,10 +282,8 @@ impl<'a> Documents<'a> {
                 revision = Some(Revision { epoch: row.try_get(6)?, position: unsigned(row.try_get(4)?) });
             }
         }
-        let missing = self.writes.iter().map(|it| &it.document.key).find(|it| !written.contains(*it));
-        Ok(match missing {
-            Some(key) => Err(key.clone()),
-            None => Ok(revision),
-        })
+        let missing: Vec<_> =
+            self.writes.iter().copied().filter(|it| !written.contains(&it.document.key)).collect();
+        Ok(if missing.is_empty() { Ok(revision) } else { Err(missing) })
     }
 }

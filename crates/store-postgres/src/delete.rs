@@ -1,4 +1,4 @@
-//! Deletes: a document becomes a tombstone, its counters go, its open outage ends unseen.
+//! Deletes: a document becomes a tombstone, its counters and jobs go, its outages end unseen or go too.
 
 use std::time::Duration;
 
@@ -8,9 +8,10 @@ use sqlx::Row;
 use sqlx::postgres::PgArguments;
 
 use crate::connection::{Database, Failure, Transaction};
+use crate::document::{Query, key_args};
 use crate::feed;
 use crate::row::{micros, signed, unsigned};
-use crate::statement::{args, own_id, same_key, statements};
+use crate::statement::{args, key_is, own_id, same_key, statements};
 use crate::text::escape;
 
 /// A tenant may have many documents.
@@ -21,10 +22,11 @@ const TRIES: u32 = 16;
 
 const DOING: &str = "delete documents";
 
-/// Makes tombstones of the documents that satisfy a condition on `d`, at the instant `$1`. Returns how many, whether a
-/// version of one was above this transaction's, the revision and the epoch.
+/// Makes tombstones of the documents that satisfy a condition on `d`, at the instant `$1`, and runs further parts of the
+/// statement on the same `victim`s. Returns how many, whether a version of one was above this transaction's, the revision
+/// and the epoch.
 macro_rules! delete_where {
-    ($condition:literal) => {
+    ($condition:literal $(, $part:expr)*) => {
         concat!(
             "with victim as materialized (
                 select d.tenant_id, d.scope, d.scope_id, d.tool_name, d.revision from document d
@@ -36,10 +38,7 @@ macro_rules! delete_where {
                 from victim v where ", same_key!("d", "v"), "
             ), uncounted as (
                 delete from counter c using victim v where ", same_key!("c", "v"), "
-            ), censored as (
-                update outage o set ended_at = $1, censored = true
-                from victim v where ", same_key!("o", "v"), " and o.ended_at is null
-            )
+            )", $($part,)* "
             select count(*), coalesce(max(v.revision) >= pg_current_xact_id_if_assigned()::text::bigint, false),
                 pg_current_xact_id_if_assigned()::text::bigint, (select epoch::text from store)
             from victim v"
@@ -58,7 +57,40 @@ statements! {
 
     /// A page of SESSION documents that were last written before `$2`.
     DELETE_SESSIONS = delete_where!("d.scope = 'SESSION' and d.updated_at < $2
-        order by d.tenant_id, d.scope_id, d.tool_name limit $3");
+        order by d.tenant_id, d.scope_id, d.tool_name limit $3",
+        ", censored as (
+            update outage o set ended_at = $1, censored = true
+            from victim v where ", same_key!("o", "v"), " and o.ended_at is null
+        ), unqueued as (
+            delete from job j using victim v
+            where j.key_tenant_id = v.tenant_id and j.scope = v.scope and j.scope_id = v.scope_id
+                and j.tool_name = v.tool_name
+        )");
+
+    /// Ends the open outage of a document at `$5`: nobody saw its end.
+    CENSOR_ONE = "update outage o set ended_at = $5, censored = true where ", key_is!("o"), " and o.ended_at is null";
+
+    FORGET_JOBS_OF_ONE = "delete from job
+        where key_tenant_id = $1 and scope = $2::text::document_scope and scope_id = $3 and tool_name = $4";
+
+    FORGET_CONTAINER_OUTAGES = "delete from outage
+        where tenant_id = $1 and scope = $2::text::document_scope and scope_id = $3";
+
+    FORGET_CONTAINER_JOBS = "delete from job
+        where key_tenant_id = $1 and scope = $2::text::document_scope and scope_id = $3";
+
+    /// Jobs that are one user's alone.
+    FORGET_USER_JOBS = "delete from job where tenant_id = $1 and key_user = $2";
+
+    /// What the tenant's other jobs say of a user: of each signal the time stays, as by `Signal::forget`.
+    FORGET_USER_SIGNALS = "update job j set signals = (
+            select jsonb_agg(
+                case when s.signal ->> 'user_id' = $2::text
+                    then jsonb_build_object('at', s.signal -> 'at', 'detail', '')
+                    else s.signal end
+                order by s.place)
+            from jsonb_array_elements(j.signals) with ordinality as s (signal, place))
+        where j.tenant_id = $1 and j.signals @> jsonb_build_array(jsonb_build_object('user_id', $2::text))";
 
     /// That user's cooldowns in documents of others.
     FORGET_USER_COUNTERS = "delete from counter where tenant_id = $1 and user_id = $2";
@@ -67,7 +99,7 @@ statements! {
 
     FORGET_OUTAGES = "delete from outage where tenant_id = $1";
 
-    FORGET_JOBS = "delete from job where tenant_id = $1";
+    FORGET_JOBS = "delete from job where tenant_id = $1 or key_tenant_id = $1";
 
     FORGET_RULE_LAYERS = "with gone as (delete from rule_layer where tenant_id = $1 returning 1)
         update store set rules_revision = rules_revision + 1 where exists (select from gone)";
@@ -117,16 +149,34 @@ impl Plan {
             DeleteSelector::One(key) => {
                 let (tenant, scope_id, tool) =
                     (owned(&key.tenant_id), owned(&key.scope_id), owned(&key.tool_name));
-                (DELETE_ONE, args![now, tenant, key.scope.as_str(), scope_id, tool]?, Vec::new())
+                let mut censor = Query { sql: String::new(), args: key_args(key)? };
+                censor.bind(now)?;
+                let further = vec![(CENSOR_ONE, censor.args), (FORGET_JOBS_OF_ONE, key_args(key)?)];
+                (DELETE_ONE, args![now, tenant, key.scope.as_str(), scope_id, tool]?, further)
             }
             DeleteSelector::Session { tenant_id, session_id } => {
-                (DELETE_CONTAINER, args![now, owned(tenant_id), "SESSION", owned(session_id)]?, Vec::new())
+                let container = args![owned(tenant_id), "SESSION", owned(session_id)]?;
+                (
+                    DELETE_CONTAINER,
+                    args![now, owned(tenant_id), "SESSION", owned(session_id)]?,
+                    vec![(FORGET_CONTAINER_OUTAGES, container.clone()), (FORGET_CONTAINER_JOBS, container)],
+                )
             }
-            DeleteSelector::User { tenant_id, user_id } => (
-                DELETE_CONTAINER,
-                args![now, owned(tenant_id), "USER", owned(user_id)]?,
-                vec![(FORGET_USER_COUNTERS, args![owned(tenant_id), owned(user_id)]?)],
-            ),
+            DeleteSelector::User { tenant_id, user_id } => {
+                let container = args![owned(tenant_id), "USER", owned(user_id)]?;
+                let user = args![owned(tenant_id), owned(user_id)]?;
+                (
+                    DELETE_CONTAINER,
+                    args![now, owned(tenant_id), "USER", owned(user_id)]?,
+                    vec![
+                        (FORGET_CONTAINER_OUTAGES, container.clone()),
+                        (FORGET_CONTAINER_JOBS, container),
+                        (FORGET_USER_COUNTERS, user.clone()),
+                        (FORGET_USER_JOBS, user.clone()),
+                        (FORGET_USER_SIGNALS, user),
+                    ],
+                )
+            }
             DeleteSelector::Tenant { tenant_id } => {
                 let tenant = args![owned(tenant_id)]?;
                 let further = [FORGET_COUNTERS, FORGET_OUTAGES, FORGET_JOBS, FORGET_RULE_LAYERS];

@@ -9,8 +9,8 @@ use sqlx::{Arguments, AssertSqlSafe, Encode, Postgres, Type};
 
 use crate::connection::Database;
 use crate::error::log_corrupt;
-use crate::row::{DocumentRow, document_columns, signed};
-use crate::statement::{args, key_is, statements};
+use crate::row::{DocumentRow, KeyArrays, document_columns, signed};
+use crate::statement::{args, key_is, same_key, statements};
 use crate::text::escape;
 
 /// The greatest page.
@@ -28,6 +28,14 @@ statements! {
 
     /// One container; [`few_containers_query`] joins several.
     LOAD_CONTAINER = "select ", document_columns!(), " from document d where d.body is not null";
+
+    /// Any number of documents.
+    LOAD_MANY = "select ", document_columns!(), "
+        from unnest($1::text[], $2::text[], $3::text[], $4::text[])
+            as i (tenant_id, scope_name, scope_id, tool_name)
+        cross join lateral (select i.tenant_id, i.scope_name::document_scope as scope, i.scope_id, i.tool_name) k
+        join document d on ", same_key!("d", "k"), "
+        where d.body is not null";
 
     LOAD = "select ", document_columns!(), " from document d where ", key_is!("d"), " and d.body is not null";
 
@@ -107,6 +115,17 @@ pub(crate) async fn load(database: &Database, key: &DocumentKey) -> Result<Optio
         Some(row) => row.decode(),
         None => Ok(None),
     }
+}
+
+/// The rows of those documents that exist, in no order.
+pub(crate) async fn load_many(
+    database: &Database,
+    doing: &str,
+    keys: KeyArrays,
+) -> Result<Vec<DocumentRow>, StoreError> {
+    let args = args![keys.tenant_ids, keys.scopes, keys.scope_ids, keys.tool_names];
+    let rows = database.read(doing, LOAD_MANY, args).await?;
+    read_all(&rows).map_err(|error| database.target().error(doing, error))
 }
 
 /// A page. A row that cannot be read is left out and logged.

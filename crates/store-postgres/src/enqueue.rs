@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use health_model::DocumentKey;
-use ports::job::SIGNAL_LIMIT;
+use ports::job::{QUEUE_FULL, QUEUE_LIMIT, merge_signal};
 use ports::{Enqueue, EnqueueOutcome, Signal, Trigger};
 use sqlx::Row;
 use sqlx::postgres::{PgArguments, PgRow};
@@ -44,6 +44,52 @@ statements! {
                     ) s)
                 end
         returning j.key_tenant_id, j.scope::text, j.scope_id, j.tool_name, j.service_type, j.signature, j.key_user, j.id";
+
+    /// Ends the oldest jobs of failures where more than `$5` are queued. Two transactions that fill a queue at once do not see
+    /// each other's job: a row that the other one ends is skipped, so each makes room for its own.
+    DROP_EXCESS = "update job j set state = 'STALE', reason = $6, ended_at = v.at
+        from (
+            select d.id, q.at
+            from unnest($1::text[], $2::text[], $3::uuid[], $4::bigint[]) as q (tenant_id, project_id, last_id, at)
+            cross join lateral (
+                select o.id from job o
+                where o.state = 'QUEUED' and o.tenant_id = q.tenant_id and o.project_id = q.project_id
+                    and o.trigger = 'tool_call_error' and o.id <> q.last_id
+                order by o.created_at, o.id
+                limit greatest(0, (select count(*) from job n
+                    where n.state = 'QUEUED' and n.tenant_id = q.tenant_id and n.project_id = q.project_id) - $5::bigint)
+                for update skip locked
+            ) d
+        ) v
+        where j.id = v.id";
+}
+
+/// Ends the oldest failures' jobs of each queue that a job was created in and that is over its limit. The last one created in
+/// a queue stays.
+pub(crate) async fn drop_excess(
+    transaction: &mut Transaction<'_>,
+    jobs: &[Enqueue],
+    outcomes: &[EnqueueOutcome],
+) -> Result<(), Failure> {
+    let mut last_created: HashMap<(&str, &str), &Enqueue> = HashMap::new();
+    for (job, outcome) in jobs.iter().zip(outcomes) {
+        if matches!(outcome, EnqueueOutcome::Created(_)) {
+            last_created.insert((&job.tenant_id, &job.project_id), job);
+        }
+    }
+    if last_created.is_empty() {
+        return Ok(());
+    }
+    let last: Vec<&Enqueue> = last_created.into_values().collect();
+    let args = args![
+        last.iter().map(|it| escape(&it.tenant_id).into_owned()).collect::<Vec<_>>(),
+        last.iter().map(|it| escape(&it.project_id).into_owned()).collect::<Vec<_>>(),
+        last.iter().map(|it| it.id).collect::<Vec<_>>(),
+        last.iter().map(|it| micros(it.now)).collect::<Vec<_>>(),
+        signed(QUEUE_LIMIT as u64),
+        QUEUE_FULL,
+    ];
+    transaction.run(DROP_EXCESS, args).await.map(drop)
 }
 
 /// Enqueues or merges; the outcomes are in the order of `jobs`.
@@ -113,10 +159,7 @@ fn groups(jobs: &[Enqueue]) -> Vec<Group<'_>> {
             }
             Entry::Occupied(mut entry) => {
                 let group = entry.get_mut();
-                if group.signals.len() >= SIGNAL_LIMIT {
-                    group.signals.remove(1);
-                }
-                group.signals.push(signal);
+                merge_signal(&mut group.signals, signal);
                 group.count += 1;
                 if job.trigger == Trigger::UserRequest {
                     group.trigger = Trigger::UserRequest;

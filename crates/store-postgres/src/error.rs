@@ -206,7 +206,7 @@ pub(crate) fn corrupt(
     StoreError::Corrupt { table, key: key.to_string(), source: Some(source.into()) }
 }
 
-/// Logs a row that is left out of an answer, with what frees the way.
+/// Logs a row that is left out of an answer, or told as gone, with what frees the way.
 pub(crate) fn log_corrupt(key: &DocumentKey, error: &StoreError) {
     tracing::error!(
         %key,

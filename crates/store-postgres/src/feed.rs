@@ -223,7 +223,11 @@ impl Page {
         for row in self.rows {
             match row.decode() {
                 Ok(document) => changes.push(Change { key: row.key, document, version: row.revision }),
-                Err(error) => log_corrupt(&row.key, &error),
+                Err(error) => {
+                    // A copy of what was there before must not be kept: it is told as gone.
+                    log_corrupt(&row.key, &error);
+                    changes.push(Change { key: row.key, document: None, version: row.revision });
+                }
             }
         }
         Changes { changes, next: Revision { epoch: self.extent.epoch, position: self.position }, more }

@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use health_model::vocabulary::Scope;
 use health_model::{Document, DocumentKey, Instant};
+use ports::store::orphaned_outages_before;
 use ports::{Counter, StoreError};
 use sqlx::postgres::PgArguments;
 use sqlx::{AssertSqlSafe, Row};
 
 use crate::connection::Database;
 use crate::counter::{self, counter_columns};
-use crate::document::{Query, key_args};
-use crate::row::{DocumentRow, KeyArrays, document_columns, micros, signed, unsigned};
+use crate::document::{self, Query, key_args};
+use crate::row::{KeyArrays, micros, signed, unsigned};
 use crate::statement::{args, same_key, statements};
 use crate::text::escape;
 use crate::{delete, feed};
@@ -37,6 +38,10 @@ statements! {
         )
         select count(*) from gone";
 
+    /// Jobs that ended before `$1`.
+    JOBS = "with gone as (delete from job where ended_at < $1 returning 1) select count(*) from gone";
+
+    /// Outages over the limit of a document.
     OUTAGES = "with gone as (
             delete from outage o using (
                 select o.id, row_number() over (
@@ -45,6 +50,15 @@ statements! {
                 from outage o
             ) v
             where o.id = v.id and v.place > 200
+            returning 1
+        )
+        select count(*) from gone";
+
+    /// Outages that ended before `$1`, of documents that do not exist.
+    ORPHANED_OUTAGES = "with gone as (
+            delete from outage o
+            where o.ended_at < $1 and not exists (
+                select from document d where ", same_key!("d", "o"), " and d.body is not null)
             returning 1
         )
         select count(*) from gone";
@@ -58,13 +72,6 @@ statements! {
         ) k
         join counter c on ", same_key!("c", "k"), "
         order by c.tenant_id, c.scope, c.scope_id, c.tool_name";
-
-    DOCUMENTS = "select ", document_columns!(), "
-        from unnest($1::text[], $2::text[], $3::text[], $4::text[])
-            as i (tenant_id, scope_name, scope_id, tool_name)
-        cross join lateral (select i.tenant_id, i.scope_name::document_scope as scope, i.scope_id, i.tool_name) k
-        join document d on ", same_key!("d", "k"), "
-        where d.body is not null";
 
     FORGET_COUNTERS = "with gone as (
             delete from counter c
@@ -97,8 +104,10 @@ pub(crate) async fn sweep(
     }
     let horizon = feed::own_horizon(database).await?;
     n_gone += count(database, TOMBSTONES, args![micros(tombstones_before), horizon]).await?;
+    n_gone += count(database, JOBS, args![micros(tombstones_before)]).await?;
     n_gone += sweep_counters(database).await?;
     n_gone += count(database, OUTAGES, args![]).await?;
+    n_gone += count(database, ORPHANED_OUTAGES, args![micros(orphaned_outages_before(now))]).await?;
     Ok(n_gone)
 }
 
@@ -139,12 +148,9 @@ async fn documents(
 ) -> Result<HashMap<DocumentKey, Option<Document>>, StoreError> {
     let mut keys: Vec<&DocumentKey> = counters.iter().map(|it| &it.key).collect();
     keys.dedup();
-    let keys: KeyArrays = keys.into_iter().collect();
-    let args = args![keys.tenant_ids, keys.scopes, keys.scope_ids, keys.tool_names];
-    let rows = database.read(DOING, DOCUMENTS, args).await?;
+    let rows = document::load_many(database, DOING, keys.into_iter().collect()).await?;
     let mut documents = HashMap::with_capacity(rows.len());
-    for row in &rows {
-        let row = DocumentRow::read(row, 0).map_err(|error| database.target().error(DOING, error))?;
+    for row in rows {
         let document = row.decode().ok().flatten().map(|it| it.document);
         documents.insert(row.key, document);
     }

@@ -55,6 +55,7 @@ pub(crate) async fn commit(
     for enqueue in &batch.jobs {
         outcomes.push(jobs::enqueue(&mut tx, enqueue).await?);
     }
+    jobs::drop_excess(&mut tx, &batch.jobs, &outcomes).await?;
     for change in &batch.outages {
         outages::change(&mut tx, change).await?;
     }
@@ -87,10 +88,12 @@ async fn write_document(
         .bind(body)
         .bind(write.expected.map(signed));
     if query.execute(&mut *tx).await?.rows_affected() == 0 {
-        // A row that cannot be read looks absent to whoever loads its container. A conflict would send the writer back to
-        // load it again, for ever: say what is wrong instead. An admin's delete removes the row.
-        let row = rows::bind_key(sqlx::query(sql::LOAD_DOCUMENT), key).fetch_optional(&mut *tx).await?;
-        row.as_ref().map(rows::document).transpose()?;
+        if write.expected.is_none() {
+            // A row that cannot be read looks absent to whoever loads its container. A conflict would send the writer back to
+            // load it again, for ever: say what is wrong instead. An admin's delete removes the row.
+            let row = rows::bind_key(sqlx::query(sql::LOAD_DOCUMENT), key).fetch_optional(&mut *tx).await?;
+            row.as_ref().map(rows::document).transpose()?;
+        }
         return Err(StoreError::Conflict { key: key.clone() }.into());
     }
     if write.expected.is_none() {

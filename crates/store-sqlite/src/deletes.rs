@@ -2,6 +2,7 @@
 
 use health_model::vocabulary::Scope;
 use health_model::{ContainerKey, DocumentKey, Instant};
+use ports::store::orphaned_outages_before;
 use ports::{DeleteSelector, Revision};
 use sqlx::{Row, SqliteConnection, SqlitePool};
 use tracing::instrument;
@@ -9,7 +10,7 @@ use tracing::instrument;
 use crate::commit::{BEGIN, advance};
 use crate::failure::{Failure, log_skipped};
 use crate::rows::{self, micros, signed};
-use crate::{feed, rules, sql};
+use crate::{feed, jobs, rules, sql};
 
 /// Outages kept for a document.
 const OUTAGE_LIMIT: i64 = 200;
@@ -24,16 +25,23 @@ pub(crate) async fn delete(
     let whole = |tenant_id: &str, scope, scope_id: &str| {
         ContainerKey { tenant_id: tenant_id.to_owned(), scope, scope_id: scope_id.to_owned() }.document("")
     };
-    let container = [sql::BURY_CONTAINER, sql::CENSOR_CONTAINER, sql::DELETE_CONTAINER];
-    let (key, [bury, end_outages, delete]) = match selector {
-        DeleteSelector::One(key) => (key.clone(), [sql::BURY_ONE, sql::CENSOR_ONE, sql::DELETE_ONE]),
+    let container = [
+        sql::BURY_CONTAINER,
+        sql::DELETE_CONTAINER,
+        sql::DELETE_CONTAINER_OUTAGES,
+        sql::DELETE_CONTAINER_JOBS,
+    ];
+    let (key, [bury, delete, outages, jobs]) = match selector {
+        DeleteSelector::One(key) => {
+            (key.clone(), [sql::BURY_ONE, sql::DELETE_ONE, sql::CENSOR_ONE, sql::DELETE_ONE_JOBS])
+        }
         DeleteSelector::User { tenant_id, user_id } => (whole(tenant_id, Scope::User, user_id), container),
         DeleteSelector::Session { tenant_id, session_id } => {
             (whole(tenant_id, Scope::Session, session_id), container)
         }
         DeleteSelector::Tenant { tenant_id } => (
             whole(tenant_id, Scope::Tenant, ""),
-            [sql::BURY_TENANT, sql::DELETE_TENANT_OUTAGES, sql::DELETE_TENANT],
+            [sql::BURY_TENANT, sql::DELETE_TENANT, sql::DELETE_TENANT_OUTAGES, sql::DELETE_TENANT_JOBS],
         ),
     };
 
@@ -41,8 +49,9 @@ pub(crate) async fn delete(
     let (mut revision, _) = feed::place(&mut tx).await?;
     let position = revision.position + 1;
     let n = run(&mut tx, bury, &key, position, now).await?;
-    run(&mut tx, end_outages, &key, position, now).await?;
-    run(&mut tx, delete, &key, position, now).await?;
+    for statement in [delete, outages, jobs] {
+        run(&mut tx, statement, &key, position, now).await?;
+    }
     if n > 0 {
         revision = advance(&mut tx).await?;
     }
@@ -50,9 +59,9 @@ pub(crate) async fn delete(
         DeleteSelector::One(_) | DeleteSelector::Session { .. } => {}
         DeleteSelector::User { tenant_id, user_id } => {
             sqlx::query(sql::DELETE_USER_COUNTERS).bind(tenant_id).bind(user_id).execute(&mut *tx).await?;
+            jobs::forget_user(&mut tx, tenant_id, user_id).await?;
         }
         DeleteSelector::Tenant { .. } => {
-            run(&mut tx, sql::DELETE_TENANT_JOBS, &key, position, now).await?;
             if run(&mut tx, sql::DELETE_TENANT_RULES, &key, position, now).await? > 0 {
                 rules::advance(&mut tx).await?;
             }
@@ -93,6 +102,7 @@ pub(crate) async fn sweep_sessions(
         .rows_affected();
     if n > 0 {
         sqlx::query(sql::CENSOR_SESSIONS).bind(before).bind(now).execute(&mut *tx).await?;
+        sqlx::query(sql::DELETE_SESSION_JOBS).bind(before).execute(&mut *tx).await?;
         sqlx::query(sql::DELETE_SESSIONS).bind(before).execute(&mut *tx).await?;
         revision = advance(&mut tx).await?;
     }
@@ -100,18 +110,23 @@ pub(crate) async fn sweep_sessions(
     Ok((n, revision))
 }
 
-/// Removes what is not a document: old tombstones, counters of past episodes, outages over the limit.
+/// Removes what is not a document: old tombstones and ended jobs, counters of past episodes, outages over the limit or left
+/// behind for long.
 #[instrument(name = "db.remains.sweep", level = "debug", skip_all)]
 pub(crate) async fn sweep_remains(
     readers: &SqlitePool,
     writer: &SqlitePool,
     tombstones_before: Instant,
+    now: Instant,
 ) -> Result<u64, Failure> {
     let before = micros(tombstones_before);
     let mut tx = writer.begin_with(BEGIN).await?;
     sqlx::query(sql::RAISE_FLOOR).bind(before).execute(&mut *tx).await?;
     let mut n = sqlx::query(sql::DELETE_TOMBSTONES).bind(before).execute(&mut *tx).await?.rows_affected();
+    n += sqlx::query(sql::DELETE_ENDED_JOBS).bind(before).execute(&mut *tx).await?.rows_affected();
     n += sqlx::query(sql::DELETE_EXCESS_OUTAGES).bind(OUTAGE_LIMIT).execute(&mut *tx).await?.rows_affected();
+    let before = micros(orphaned_outages_before(now));
+    n += sqlx::query(sql::DELETE_ORPHANED_OUTAGES).bind(before).execute(&mut *tx).await?.rows_affected();
     tx.commit().await?;
     Ok(n + sweep_counters(readers, writer).await?)
 }

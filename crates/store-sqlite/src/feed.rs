@@ -59,20 +59,25 @@ pub(crate) async fn changes(
     let mut changes: Vec<(u64, Change)> = Vec::new();
     let range = |statement| sqlx::query(statement).bind(signed(after.position)).bind(signed(end));
     for row in range(sql::CHANGED_DOCUMENTS).fetch_all(&mut *tx).await? {
-        let revision = unsigned(row.try_get(7)?);
-        match rows::document(&row) {
-            Ok(document) => {
-                let key = document.document.key.clone();
-                let version = document.version;
-                changes.push((revision, Change { key, document: Some(document), version }));
+        let (version, revision) = (unsigned(row.try_get(4)?), unsigned(row.try_get(7)?));
+        let key = match rows::key(&row, 0, "documents") {
+            Ok(key) => key,
+            Err(error) => {
+                // Nobody who cannot read the key has a copy under it.
+                log_skipped(&error);
+                continue;
             }
-            Err(error) => log_skipped(&error),
-        }
+        };
+        // A copy of what was there before must not be kept: a document that cannot be read is told as gone.
+        let document = rows::document(&row).inspect_err(log_skipped).ok();
+        changes.push((revision, Change { key, document, version }));
     }
     for row in range(sql::CHANGED_TOMBSTONES).fetch_all(&mut *tx).await? {
-        let key = rows::key(&row, 0, "tombstones")?;
         let (version, revision) = (unsigned(row.try_get(4)?), unsigned(row.try_get(5)?));
-        changes.push((revision, Change { key, document: None, version }));
+        match rows::key(&row, 0, "tombstones") {
+            Ok(key) => changes.push((revision, Change { key, document: None, version })),
+            Err(error) => log_skipped(&error),
+        }
     }
     changes.sort_by_key(|(revision, _)| *revision);
     let changes = changes.into_iter().map(|(_, change)| change).collect();

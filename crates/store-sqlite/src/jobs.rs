@@ -2,9 +2,11 @@
 //!
 //! Two unique indexes keep its laws even against a mistake in here: one open job per coalescing key, one running job per project.
 
+use std::collections::BTreeMap;
+
 use health_model::Instant;
-use ports::job::SIGNAL_LIMIT;
-use ports::{Claim, Enqueue, EnqueueOutcome, Job, JobFilter, JobState, StoreError};
+use ports::job::{QUEUE_FULL, QUEUE_LIMIT, merge_signal};
+use ports::{Claim, Enqueue, EnqueueOutcome, Job, JobFilter, JobState, Signal, StoreError};
 use sqlx::{Row, SqliteConnection, SqlitePool};
 use tracing::instrument;
 use uuid::Uuid;
@@ -37,13 +39,10 @@ pub(crate) async fn enqueue(tx: &mut SqliteConnection, enqueue: &Enqueue) -> Res
         log_skipped(&corrupt("jobs", id, error));
         Vec::new()
     });
-    if signals.len() >= SIGNAL_LIMIT {
-        signals.remove(1);
-    }
-    signals.push(enqueue.signal.clone());
+    merge_signal(&mut signals, enqueue.signal.clone());
     sqlx::query(sql::MERGE_JOB)
         .bind(id.to_string())
-        .bind(rows::signals_text(&signals).map_err(|it| sqlx::Error::Encode(Box::new(it)))?)
+        .bind(encode(&signals)?)
         .bind(enqueue.trigger.as_str())
         .execute(tx)
         .await?;
@@ -64,10 +63,67 @@ async fn insert(tx: &mut SqliteConnection, enqueue: &Enqueue) -> Result<(), Fail
         .bind(&enqueue.signature)
         .bind(enqueue.key_user.as_deref())
         .bind(enqueue.trigger.as_str())
-        .bind(rows::signals_text(signals).map_err(|it| sqlx::Error::Encode(Box::new(it)))?)
+        .bind(encode(signals)?)
         .bind(micros(enqueue.now))
         .execute(tx)
         .await?;
+    Ok(())
+}
+
+fn encode(signals: &[Signal]) -> Result<String, sqlx::Error> {
+    rows::signals_text(signals).map_err(|it| sqlx::Error::Encode(Box::new(it)))
+}
+
+/// Ends the oldest failures' jobs of each queue that a job was created in and that is over its limit. The last one created in
+/// a queue stays.
+pub(crate) async fn drop_excess(
+    tx: &mut SqliteConnection,
+    jobs: &[Enqueue],
+    outcomes: &[EnqueueOutcome],
+) -> Result<(), Failure> {
+    let mut last_created: BTreeMap<(&str, &str), &Enqueue> = BTreeMap::new();
+    for (job, outcome) in jobs.iter().zip(outcomes) {
+        if matches!(outcome, EnqueueOutcome::Created(_)) {
+            last_created.insert((&job.tenant_id, &job.project_id), job);
+        }
+    }
+    for ((tenant_id, project_id), last) in last_created {
+        sqlx::query(sql::DROP_EXCESS_JOBS)
+            .bind(tenant_id)
+            .bind(project_id)
+            .bind(last.id.to_string())
+            .bind(QUEUE_FULL)
+            .bind(micros(last.now))
+            .bind(rows::row_count(QUEUE_LIMIT))
+            .execute(&mut *tx)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Deletes the jobs that are one user's alone, and what the tenant's other jobs say of the user.
+pub(crate) async fn forget_user(
+    tx: &mut SqliteConnection,
+    tenant_id: &str,
+    user_id: &str,
+) -> Result<(), Failure> {
+    sqlx::query(sql::DELETE_USER_JOBS).bind(tenant_id).bind(user_id).execute(&mut *tx).await?;
+    for row in sqlx::query(sql::LIST_SIGNALS).bind(tenant_id).fetch_all(&mut *tx).await? {
+        let (id, text): (&str, &str) = (row.try_get(0)?, row.try_get(1)?);
+        let mut signals = rows::signals(text).unwrap_or_else(|error| {
+            // Nobody can say whom a list names that cannot be read: it goes.
+            log_skipped(&corrupt("jobs", id, error));
+            Vec::new()
+        });
+        let mut names_user = false;
+        for signal in signals.iter_mut().filter(|it| it.user_id.as_deref() == Some(user_id)) {
+            signal.forget();
+            names_user = true;
+        }
+        if names_user || signals.is_empty() {
+            sqlx::query(sql::REPLACE_SIGNALS).bind(id).bind(encode(&signals)?).execute(&mut *tx).await?;
+        }
+    }
     Ok(())
 }
 

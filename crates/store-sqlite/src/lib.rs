@@ -245,7 +245,7 @@ impl Store for SqliteStore {
                 n += n_sessions;
             }
         }
-        let result = deletes::sweep_remains(&self.readers, &self.writer, tombstones_before).await;
+        let result = deletes::sweep_remains(&self.readers, &self.writer, tombstones_before, now).await;
         Ok(n + self.explain("sweeping", result)?)
     }
 

@@ -1,4 +1,4 @@
-//! Outage rows. They outlive their document: how long outages last is worth knowing after it.
+//! Outage rows. They outlive their document, unless it was a deleted user's or session's.
 
 use health_model::DocumentKey;
 use ports::{Outage, OutageChange};

@@ -135,12 +135,17 @@ statements! {
     BURY_CONTAINER = bury!(by_container!());
     BURY_TENANT = bury!(by_tenant!());
     CENSOR_ONE = censor!(by_key!());
-    CENSOR_CONTAINER = censor!(by_container!());
     DELETE_ONE = concat!("delete from documents where ", by_key!());
     DELETE_CONTAINER = concat!("delete from documents where ", by_container!());
     DELETE_TENANT = concat!("delete from documents where ", by_tenant!());
+    DELETE_CONTAINER_OUTAGES = concat!("delete from outages where ", by_container!());
     DELETE_TENANT_OUTAGES = concat!("delete from outages where ", by_tenant!());
-    DELETE_TENANT_JOBS = concat!("delete from jobs where ", by_tenant!());
+    DELETE_ONE_JOBS = "delete from jobs where key_tenant_id = ?1 and scope = ?2 and scope_id = ?3 and tool_name = ?4";
+    DELETE_CONTAINER_JOBS = "delete from jobs where key_tenant_id = ?1 and scope = ?2 and scope_id = ?3";
+    DELETE_TENANT_JOBS = "delete from jobs where tenant_id = ?1 or key_tenant_id = ?1";
+    DELETE_USER_JOBS = "delete from jobs where tenant_id = ?1 and key_user = ?2";
+    LIST_SIGNALS = "select id, signals from jobs where tenant_id = ?1";
+    REPLACE_SIGNALS = "update jobs set signals = ?2 where id = ?1";
     DELETE_TENANT_RULES = concat!("delete from rule_layers where ", by_tenant!());
     DELETE_USER_COUNTERS = "delete from counters where user_id = ?2
         and document_id in (select id from documents where tenant_id = ?1)";
@@ -156,10 +161,15 @@ statements! {
          where ended_at is null and (tenant_id, scope, scope_id, tool_name) in ",
         old_sessions!("tenant_id, scope, scope_id, tool_name")
     );
+    DELETE_SESSION_JOBS = concat!(
+        "delete from jobs where (key_tenant_id, scope, scope_id, tool_name) in ",
+        old_sessions!("tenant_id, scope, scope_id, tool_name")
+    );
     DELETE_SESSIONS = concat!("delete from documents where id in ", old_sessions!("id"));
     RAISE_FLOOR = "update meta set floor = max(floor,
         coalesce((select max(revision) from tombstones where deleted_at < ?1), 0))";
     DELETE_TOMBSTONES = "delete from tombstones where deleted_at < ?1";
+    DELETE_ENDED_JOBS = "delete from jobs where ended_at < ?1";
     LIST_COUNTED = concat!(
         "select ",
         document_columns!(),
@@ -173,6 +183,9 @@ statements! {
     DELETE_EXCESS_OUTAGES = "delete from outages where id in (select id from (select id, row_number() over
         (partition by tenant_id, scope, scope_id, tool_name order by started_at desc, id desc) as n from outages)
         where n > ?1)";
+    DELETE_ORPHANED_OUTAGES = "delete from outages where ended_at < ?1 and not exists (select 1 from documents as d
+        where d.tenant_id = outages.tenant_id and d.scope = outages.scope and d.scope_id = outages.scope_id
+        and d.tool_name = outages.tool_name)";
 
     // The feed.
     CHANGES_END = "select revision from (select revision from documents where revision > ?1
@@ -222,6 +235,10 @@ statements! {
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 1, 'QUEUED', 0, ?13)";
     MERGE_JOB = "update jobs set signals = ?2, signal_count = signal_count + 1,
         cause = case when ?3 = 'user_request' then ?3 else cause end where id = ?1";
+    DROP_EXCESS_JOBS = "update jobs set state = 'STALE', reason = ?4, ended_at = ?5 where id in (select id from jobs
+        where state = 'QUEUED' and tenant_id = ?1 and project_id = ?2 and cause = 'tool_call_error' and id <> ?3
+        order by created_at, id limit max(0, (select count(*) from jobs
+            where state = 'QUEUED' and tenant_id = ?1 and project_id = ?2) - ?6))";
     REQUEUE_JOBS = "update jobs set state = 'QUEUED', lease_until = null, lease_token = lease_token + 1
         where state = 'RUNNING' and lease_until < ?1";
     NEXT_JOB = "select q.id from jobs as q where q.state = 'QUEUED' and not exists (select 1 from jobs as r

@@ -34,7 +34,7 @@ async fn put(store: &SqliteStore, name: &str, note: &str) -> Result<Committed, S
     let now = Instant::from_timestamp(1_767_600_000, 0).expect("a valid instant");
     let mut document = Document::new(key, now);
     document.connection =
-        Some(health_model::document::Connection { id: note.to_owned(), sequence: 1, open: true });
+        Some(health_model::document::Connection { id: note.to_owned(), sequence: 1, at: now, open: true });
     let batch = Batch { documents: vec![DocumentWrite { expected: None, document }], ..Batch::default() };
     store.commit(&batch).await
 }

@@ -30,7 +30,7 @@ fn tool(name: &str) -> DocumentKey {
 fn numbered(name: &str, number: u64) -> Document {
     let now = Instant::from_timestamp(1_767_600_000, 0).expect("a valid instant");
     let mut document = Document::new(tool(name), now);
-    document.connection = Some(Connection { id: "x".repeat(500), sequence: number, open: true });
+    document.connection = Some(Connection { id: "x".repeat(500), sequence: number, at: now, open: true });
     document
 }
 

@@ -207,6 +207,9 @@ pub struct Connection {
     /// Whether it opened; else it closed.
     #[prost(bool, tag = "3")]
     pub open: bool,
+    /// When it happened.
+    #[prost(message, optional, tag = "4")]
+    pub at: ::core::option::Option<::prost_types::Timestamp>,
 }
 /// One entry of a document's history.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -3916,7 +3919,8 @@ pub struct RecordEventRequest {
     /// bytes. Empty: it has no name.
     #[prost(string, tag = "6")]
     pub connection_id: ::prost::alloc::string::String,
-    /// Grows over all events of this reporter for this scope: older ones than the last known lose. 0 means not counted.
+    /// Grows over the events of this connection: older ones than the last known lose. Numbers of different connections are
+    /// not compared; between them the time decides. 0 means not counted.
     #[prost(uint64, tag = "7")]
     pub sequence: u64,
     /// When it happened, by the runtime's clock. Absent means at arrival. Later than the server's clock is clamped to

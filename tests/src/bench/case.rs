@@ -16,7 +16,7 @@ use super::load::{Call, call};
 use crate::client::Client;
 use crate::messages::{caller, check, connection_refused, http, lookup, rest, success};
 
-/// Tools of the large lookup.
+/// Tools of the large lookup, and of a project.
 const MANY: usize = 300;
 
 /// Every how many of them one is down.
@@ -95,15 +95,18 @@ impl Surroundings<'_> {
     ///
     /// The server does not answer as it should.
     pub async fn check_durable(&self, name: &str) -> Result<Case> {
+        // Projects of a usual size: what one holds is read and copied as a whole.
         let make = |prefix: &'static str, n: u64| {
-            Arc::new(check(caller("alice"), rest(&format!("{prefix}_{n}")), connection_refused()))
+            let caller =
+                v1::Caller { project_id: format!("{prefix}_{}", n / MANY as u64), ..caller("alice") };
+            Arc::new(check(caller, rest(&format!("tool_{n}")), connection_refused()))
         };
         let first = make("warm", 0);
         let answer = self.client.tools().check(v1::CheckRequest::clone(&first)).await?.into_inner();
         let durability = answer.verdict.as_ref().map(v1::Verdict::durability);
         ensure!(durability == Some(v1::Durability::Committed), "it is committed, not {durability:?}");
         // The product and its echo count on their own, so no tool of the product comes twice.
-        self.case(name, CHECK, move |n| make("tool", n), answer).await
+        self.case(name, CHECK, move |n| make("project", n), answer).await
     }
 
     /// RecordSuccess where there is nothing to clear: what healthy tools cost.

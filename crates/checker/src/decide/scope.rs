@@ -39,7 +39,9 @@ pub(super) fn of(call: Call<'_>, finding: &Finding<'_>) -> Scope {
 pub(super) fn cooldown_user<'a>(call: Call<'a>, finding: &Finding<'_>, scope: Scope) -> Option<&'a str> {
     let user = call.caller.user_id.as_deref();
     let is_personal = match finding.classification {
-        Classification::Unclear => is_auth_family(call.failure),
+        Classification::Unclear => {
+            is_auth_family(call.failure) && owner(call.failure) == CredentialOwner::User
+        }
         Classification::UserPermission => owner(call.failure) == CredentialOwner::User,
         _ => false,
     };

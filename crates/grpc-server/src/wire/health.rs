@@ -77,6 +77,7 @@ pub(crate) fn document(
             id: it.id.clone(),
             sequence: it.sequence,
             open: it.open,
+            at: Some(timestamp(it.at)),
         }),
     }
 }

@@ -1,4 +1,4 @@
-//! Deleting by selector, and the sweep (R42, DESIGN §11.8).
+//! Deleting by selector: documents, and what is kept beside them.
 
 use std::collections::BTreeSet;
 
@@ -145,59 +145,4 @@ pub async fn everything_of_a_tenant_is_deleted(fixture: &dyn Fixture) {
     let (number, layers) = store.list_rule_layers().await.expect("the layers");
     assert_eq!(layers.iter().map(|it| it.key.tenant_id.as_str()).collect::<Vec<_>>(), ["bolt"]);
     assert!(number > rules_before, "a reader of the rules hears of it");
-}
-
-/// The sweep deletes SESSION documents not written since the bound, as a delete does; other scopes and younger sessions stay,
-/// and without a bound (R42) everything does.
-pub async fn the_sweep_deletes_old_sessions(fixture: &dyn Fixture) {
-    let store = fixture.open().await;
-    let mut keys = Vec::new();
-    for scope in [Scope::Session, Scope::User, Scope::Project, Scope::Tenant] {
-        for (n, seconds) in [(1, 100), (2, 200), (3, 300)] {
-            let mut it = document(&key(TENANT, scope, &format!("s{n}"), "t"));
-            it.updated_at = at(seconds);
-            keys.push(it.key.clone());
-            put(&*store, None, it).await;
-        }
-    }
-    let old = keys[0].clone();
-    let batch = Batch { outages: vec![open_outage(&old, at(1))], ..Batch::default() };
-    store.commit(&batch).await.expect("the commit");
-    store.add_hits(&[hits(&old, "a", None, 1, at(1))]).await.expect("the hits");
-
-    assert_eq!(
-        store.sweep(None, at(0), at(1_000)).await.expect("the sweep"),
-        1,
-        "the counter of no cooldown"
-    );
-    assert_eq!(list_tenant(&*store, TENANT).await.len(), keys.len());
-
-    let mut follower = Follower::from_head(&store).await;
-    assert_eq!(store.sweep(Some(at(200)), at(0), at(1_000)).await.expect("the sweep"), 1);
-    let left: Vec<_> = list_tenant(&*store, TENANT).await.into_iter().map(|it| it.document.key).collect();
-    assert_eq!(left, keys[1..]);
-    let head = store.head().await.expect("a head");
-    follower.reach(&head, 10).await;
-    assert_eq!(follower.versions.keys().collect::<Vec<_>>(), [&old], "it left a tombstone");
-    let outages = store.list_outages(&old, 10).await.expect("the outages");
-    assert_eq!((outages[0].ended_at, outages[0].censored), (Some(at(1_000)), true));
-    assert_eq!(
-        store.sweep(Some(at(200)), at(0), at(1_000)).await.expect("the sweep"),
-        0,
-        "nothing is left to do"
-    );
-}
-
-/// A sweep of many old sessions takes all of them.
-pub async fn the_sweep_takes_any_number(fixture: &dyn Fixture) {
-    let store = fixture.open().await;
-    for hundred in 0..13 {
-        let writes = (0..100)
-            .map(|n| write(None, document(&key(TENANT, Scope::Session, &format!("s{hundred}-{n}"), "t"))));
-        store.commit(&documents(writes.collect())).await.expect("the commit");
-    }
-    put(&*store, None, document(&tool("stays"))).await;
-    assert_eq!(store.sweep(Some(at(1_000)), at(0), at(2_000)).await.expect("the sweep"), 1_300);
-    assert_eq!(list_tenant(&*store, TENANT).await.len(), 1);
-    assert_eq!(store.sweep(None, at(3_000), at(3_000)).await.expect("the sweep"), 1_300, "their tombstones");
 }

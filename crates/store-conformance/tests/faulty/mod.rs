@@ -1,9 +1,12 @@
 //! A store with one fault.
 
+use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::SubsecRound;
+use health_model::vocabulary::Scope;
 use health_model::{ContainerKey, DocumentKey, Instant};
 use ports::{
     Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, HitDelta, Job,
@@ -39,15 +42,38 @@ pub(crate) enum Fault {
     IgnoresRuleVersions,
     NeverSweeps,
     StaysOpen,
+    HidesDamage,
+    AnswersDamageAsAbsent,
+    ConflictsOverDamage,
+    NeverMends,
+    KeepsJobs,
+    DeletesOneByOne,
+    DropsNothing,
 }
 
 /// store-memory with a fault in front of it.
 pub(crate) struct Faulty {
-    pub(crate) inner: MemoryStore,
-    pub(crate) fault: Fault,
+    inner: MemoryStore,
+    fault: Fault,
+    /// The jobs as they were before the first delete, for a store that keeps them.
+    kept: Mutex<BTreeMap<String, Vec<Job>>>,
 }
 
 impl Faulty {
+    pub(crate) fn new(inner: MemoryStore, fault: Fault) -> Self {
+        Self { inner, fault, kept: Mutex::default() }
+    }
+
+    /// Keeps what a delete is about to take.
+    async fn keep_jobs(&self) -> Result<(), StoreError> {
+        for tenant_id in ["", "acme", "bolt", "r1", "r2"].map(str::to_owned) {
+            let filter = JobFilter { tenant_id: tenant_id.clone(), ..JobFilter::default() };
+            let jobs = self.inner.list_jobs(&filter, None, 1_000).await?;
+            self.kept.lock().expect("no panic").entry(tenant_id).or_insert(jobs);
+        }
+        Ok(())
+    }
+
     fn has(&self, fault: Fault) -> bool {
         self.fault == fault
     }
@@ -80,7 +106,10 @@ impl Store for Faulty {
     }
 
     async fn load_document(&self, key: &DocumentKey) -> Result<Option<Versioned>, StoreError> {
-        let mut found = self.inner.load_document(key).await?;
+        let mut found = match self.inner.load_document(key).await {
+            Err(StoreError::Corrupt { .. }) if self.has(Fault::AnswersDamageAsAbsent) => None,
+            found => found?,
+        };
         if let Some(found) = found.as_mut().filter(|_| self.has(Fault::CutsInstants)) {
             found.document.updated_at = found.document.updated_at.trunc_subsecs(6);
         }
@@ -116,7 +145,22 @@ impl Store for Faulty {
             let rest = self.inner.commit(&batch).await?;
             return Ok(Committed { versions, ..rest });
         }
-        let mut committed = self.inner.commit(&batch).await?;
+        if self.has(Fault::DropsNothing) {
+            for job in &mut batch.jobs {
+                job.trigger = Trigger::UserRequest;
+            }
+        }
+        if self.has(Fault::NeverMends) {
+            for write in &batch.documents {
+                self.inner.load_document(&write.document.key).await?;
+            }
+        }
+        let mut committed = match self.inner.commit(&batch).await {
+            Err(StoreError::Corrupt { .. }) if self.has(Fault::ConflictsOverDamage) => {
+                return Err(StoreError::Conflict { key: batch.documents[0].document.key.clone() });
+            }
+            committed => committed?,
+        };
         if self.has(Fault::AnswersBackwards) {
             committed.jobs.reverse();
         }
@@ -145,7 +189,27 @@ impl Store for Faulty {
     }
 
     async fn delete(&self, selector: &DeleteSelector, now: Instant) -> Result<(u64, Revision), StoreError> {
-        self.inner.delete(selector, now).await
+        if self.has(Fault::KeepsJobs) {
+            self.keep_jobs().await?;
+        }
+        let (tenant_id, scope, scope_id) = match selector {
+            DeleteSelector::User { tenant_id, user_id } => (tenant_id, Scope::User, user_id),
+            DeleteSelector::Session { tenant_id, session_id } => (tenant_id, Scope::Session, session_id),
+            DeleteSelector::One(_) | DeleteSelector::Tenant { .. } => {
+                return self.inner.delete(selector, now).await;
+            }
+        };
+        if !self.has(Fault::DeletesOneByOne) {
+            return self.inner.delete(selector, now).await;
+        }
+        let container = ContainerKey { tenant_id: tenant_id.clone(), scope, scope_id: scope_id.clone() };
+        let mut n_deleted = 0;
+        for loaded in self.inner.load_containers(&[container]).await? {
+            for it in loaded.documents {
+                n_deleted += self.inner.delete(&DeleteSelector::One(it.document.key), now).await?.0;
+            }
+        }
+        Ok((n_deleted, self.inner.head().await?))
     }
 
     async fn list_outages(&self, key: &DocumentKey, limit: usize) -> Result<Vec<Outage>, StoreError> {
@@ -195,6 +259,15 @@ impl Store for Faulty {
         }
         if self.has(Fault::SkipsChanges) {
             page.changes.retain(|it| it.version % 7 != 3);
+        }
+        if self.has(Fault::HidesDamage) {
+            let mut readable = Vec::new();
+            for change in page.changes {
+                if self.inner.load_document(&change.key).await.is_ok() {
+                    readable.push(change);
+                }
+            }
+            page.changes = readable;
         }
         if self.has(Fault::HidesDeletes) {
             page.changes.retain(|it| it.document.is_some());
@@ -291,6 +364,9 @@ impl JobQueue for Faulty {
         after: Option<Uuid>,
         limit: usize,
     ) -> Result<Vec<Job>, StoreError> {
+        if let Some(kept) = self.kept.lock().expect("no panic").get(&filter.tenant_id) {
+            return Ok(if after.is_none() { kept.clone() } else { Vec::new() });
+        }
         self.inner.list_jobs(filter, after, limit).await
     }
 

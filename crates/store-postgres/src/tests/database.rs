@@ -8,7 +8,7 @@ use health_model::vocabulary::Scope;
 use health_model::{Document, DocumentKey, Instant};
 use ports::{Batch, DocumentWrite, Store};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection};
-use store_conformance::Fixture;
+use store_conformance::{Damage, Fixture};
 
 use crate::{Options, PostgresStore};
 
@@ -76,6 +76,25 @@ impl TestDatabase {
 impl Fixture for TestDatabase {
     async fn open(&self) -> Arc<dyn Store> {
         Arc::new(self.open().await)
+    }
+
+    async fn damage(&self, key: &DocumentKey, damage: Damage) {
+        let sql = match damage {
+            Damage::Torn => "update document set body = '[]'",
+            Damage::NewerFormat => "update document set format = 99",
+            Damage::UnknownWord => {
+                "update document set body = jsonb_set(body, '{health,status}', '\"WOBBLY\"')"
+            }
+        };
+        let sql = format!(
+            "{sql} where tenant_id = $1 and scope = $2::text::document_scope and scope_id = $3
+            and tool_name = $4"
+        );
+        let args = crate::document::key_args(key).expect("it is encoded");
+        let mut connection = self.connect().await;
+        let done = sqlx::query_with(AssertSqlSafe(sql), args).execute(&mut connection).await;
+        assert_eq!(done.expect("the statement runs").rows_affected(), 1, "one row of `{key}`");
+        connection.close().await.expect("the connection closes");
     }
 
     async fn tear_down(&self) {

@@ -92,7 +92,7 @@ async fn every_statement_fits_the_schema() {
     // What `DocumentRow` reads, wherever it does.
     let document =
         "tenant_id TEXT, scope TEXT, scope_id TEXT, tool_name TEXT, revision INT8, format INT4, body TEXT";
-    for name in ["document::LOAD", "document::LOAD_CONTAINERS", "document::LIST", "sweep::DOCUMENTS"] {
+    for name in ["document::LOAD", "document::LOAD_CONTAINERS", "document::LIST", "document::LOAD_MANY"] {
         assert_eq!(described[&format!("store_postgres::{name}")], document, "{name}");
     }
     assert!(described["store_postgres::feed::CHANGES"].ends_with(document));

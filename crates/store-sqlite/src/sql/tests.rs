@@ -9,6 +9,7 @@ use crate::{SqliteOptions, SqliteStore};
 /// Statements that may read a whole table, with the reason.
 const MAY_SCAN: &[(&str, &str)] = &[
     ("DELETE_EXCESS_OUTAGES", "a sweep: it ranks all outages, over their index"),
+    ("DELETE_ORPHANED_OUTAGES", "a sweep: it asks of every outage whether its document is there"),
     ("LIST_RULE_LAYERS", "it lists the whole table, a few rows"),
     ("REQUEUE_JOBS", "over an index of the running jobs alone, at most one a project"),
     ("NEXT_JOB", "over an index of the queued jobs alone, in the order of claims, until one may run"),
@@ -75,6 +76,9 @@ async fn hot_statements_use_the_index_that_is_made_for_them() {
         ("LOAD_OPEN_JOB", "jobs_open (service_type=? AND key_tenant_id=?"),
         ("NEXT_JOB", "jobs_queued"),
         ("REQUEUE_JOBS", "jobs_running"),
+        ("DROP_EXCESS_JOBS", "jobs_by_queue (tenant_id=? AND project_id=?)"),
+        ("DELETE_ONE_JOBS", "jobs_by_document (key_tenant_id=? AND scope=? AND scope_id=? AND tool_name=?)"),
+        ("DELETE_ENDED_JOBS", "jobs_by_end (ended_at<?)"),
         ("LIST_JOBS_AFTER", "jobs_by_tenant (tenant_id=? AND created_at<?)"),
         ("CLOSE_OUTAGE", "outages_open (tenant_id=? AND scope=? AND scope_id=? AND tool_name=?)"),
         ("LIST_OUTAGES", "outages_by_document (tenant_id=? AND scope=? AND scope_id=? AND tool_name=?)"),

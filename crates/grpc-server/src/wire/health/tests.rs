@@ -62,7 +62,7 @@ fn full() -> Document {
             cleared_at: None,
         }],
         hold: None,
-        connection: Some(Connection { id: "c1".to_owned(), sequence: 7, open: true }),
+        connection: Some(Connection { id: "c1".to_owned(), sequence: 7, at: at(4), open: true }),
         last_success_at: Some(at(0)),
         ..Document::new(key, at(0))
     }

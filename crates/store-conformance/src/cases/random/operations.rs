@@ -50,6 +50,8 @@ pub(super) struct Report {
     pub(super) key: u8,
     pub(super) signature: u8,
     pub(super) is_request: bool,
+    /// Whose call it was.
+    pub(super) user: u8,
 }
 
 pub(super) fn sequence() -> impl Strategy<Value = Vec<Operation>> {
@@ -63,8 +65,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         content,
         expectation,
     });
-    let report = (key(), 0..2_u8, prop::bool::weighted(0.2))
-        .prop_map(|(key, signature, is_request)| Report { key, signature, is_request });
+    let report = (key(), 0..2_u8, prop::bool::weighted(0.2), 0..3_u8)
+        .prop_map(|(key, signature, is_request, user)| Report { key, signature, is_request, user });
     let seconds = || 0..40_i64;
     prop_oneof![
         12 => (vec(write, 0..4), vec(report, 0..3), vec((key(), any::<bool>()), 0..3))

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use health_model::vocabulary::{Scope, Status};
 use health_model::{Document, DocumentKey, Instant};
+use ports::store::ORPHANED_OUTAGE_DAYS;
 use ports::{
     Batch, DeleteSelector, DocumentFilter, DocumentWrite, Enqueue, HitDelta, Ids, Job, JobFilter, JobQueue,
-    OutageChange, RuleLayerKey, RuleLayerRecord, Store, StoreError, Trigger,
+    OutageChange, RuleLayerKey, RuleLayerRecord, Signal, Store, StoreError, Trigger,
 };
 use store_memory::MemoryStore;
 use test_support::SeededIds;
@@ -116,8 +117,14 @@ impl World {
                 self.follow().await;
                 let sessions = session_age.map(|it| self.now - TimeDelta::seconds(it));
                 let tombstones = self.now - TimeDelta::seconds(*tombstone_age);
-                self.model.sweep(sessions, tombstones, self.now).await.expect("the model sweeps");
-                self.store.sweep(sessions, tombstones, self.now).await.expect("the store sweeps");
+                // Outages of deleted documents go after months: let some pass at times.
+                let now = if tombstone_age % 4 == 0 {
+                    self.now + TimeDelta::days(ORPHANED_OUTAGE_DAYS)
+                } else {
+                    self.now
+                };
+                self.model.sweep(sessions, tombstones, now).await.expect("the model sweeps");
+                self.store.sweep(sessions, tombstones, now).await.expect("the store sweeps");
                 // What the sweep deleted is told, unless its tombstones went in the same sweep.
                 self.follower = follow_from_here(&self.store, &self.follower).await;
             }
@@ -139,6 +146,7 @@ impl World {
         }
         for report in jobs {
             let key = nth_key(report.key);
+            let user_id = [None, Some(IDS[0]), Some(IDS[1])][usize::from(report.user)].map(str::to_owned);
             let enqueue = Enqueue {
                 id: self.ids.next(),
                 service_type: "agrajag".to_owned(),
@@ -146,9 +154,10 @@ impl World {
                 project_id: key.scope_id.clone(),
                 key,
                 signature: format!("s{}", report.signature),
-                key_user: None,
+                // One of the signatures is each user's own.
+                key_user: user_id.clone().filter(|_| report.signature == 1),
                 trigger: if report.is_request { Trigger::UserRequest } else { Trigger::ToolCallError },
-                signal: signal(&format!("{}", self.now), self.now),
+                signal: Signal { user_id, ..signal(&format!("{}", self.now), self.now) },
                 now: self.now,
             };
             model.jobs.push(enqueue.clone());
