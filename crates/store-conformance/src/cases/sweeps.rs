@@ -134,6 +134,6 @@ pub async fn the_sweep_takes_old_outages_of_deleted_documents(fixture: &dyn Fixt
     assert_eq!(sweep(999).await, 1);
     assert_eq!(starts(&gone).await, [at(2_000), at(3)]);
     assert_eq!(sweep(3_001).await, 2, "the censored one too");
-    assert_eq!(starts(&gone).await, []);
+    assert!(starts(&gone).await.is_empty());
     assert_eq!(starts(&there).await, [at(2_000), at(3), at(1)]);
 }

@@ -2,7 +2,7 @@
 
 use health_model::vocabulary::Status;
 use health_model::{Document, DocumentKey};
-use ports::{DeleteSelector, DocumentFilter, Store, StoreError};
+use ports::{DeleteSelector, DocumentFilter, StoreError};
 
 use crate::follower::Follower;
 use crate::values::*;
