@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use agrajag_proto::v1::ErrorReason;
+use checker::redact;
 use health_service::Error as ServiceError;
 use ports::StoreError;
 use tonic::{Code, Status};
@@ -20,6 +21,13 @@ const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// More violations than this are counted, not told.
 const MAX_VIOLATIONS: usize = 100;
+
+/// Bytes of one text in an error. Errors travel in metadata, of which most clients read 8 KiB, and some give up the whole
+/// connection beyond 16.
+const MAX_TEXT: usize = 300;
+
+/// Bytes of all violations together, for the same reason: written as base64 they grow by a third.
+const MAX_TEXTS: usize = 3_000;
 
 /// One field that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,10 +166,18 @@ impl Error {
         let mut details = ErrorDetails::with_error_info(reason_name(reason), DOMAIN, HashMap::new());
         let violations = self.violations();
         if !violations.is_empty() {
+            let mut size = 0;
             let told: Vec<FieldViolation> = violations
                 .into_iter()
                 .take(MAX_VIOLATIONS)
-                .map(|it| FieldViolation::new(it.field, it.message))
+                .map(|it| {
+                    FieldViolation::new(redact::cut(&it.field, MAX_TEXT), redact::cut(&it.message, MAX_TEXT))
+                })
+                .take_while(|it| {
+                    let is_first = size == 0;
+                    size += it.field.len() + it.description.len() + 8;
+                    is_first || size <= MAX_TEXTS
+                })
                 .collect();
             details.set_bad_request(told);
         }
@@ -171,7 +187,7 @@ impl Error {
         if code == Code::Internal {
             tracing::error!(error = self as &dyn std::error::Error, "request failed");
         }
-        Status::with_error_details(code, self.message(), details)
+        Status::with_error_details(code, redact::cut(&self.message(), 2 * MAX_TEXT), details)
     }
 }
 

@@ -91,8 +91,8 @@ fn one(kind: &Kind, value: &mut Value, path: &str, warnings: &mut Warnings) -> R
     match kind {
         Kind::Message(inner) if inner.full_name().starts_with(WELL_KNOWN) => {
             let wanted = if inner.name() == "Duration" { "\"1.5s\"" } else { "\"2026-11-30T14:05:00Z\"" };
-            let message = format!("is {}; a text such as {wanted} is wanted", kind_of(value));
-            return if value.is_string() { Ok(()) } else { Err(malformed(path, &message)) };
+            let message = format!("is {}; a text such as {wanted} is wanted", shown(value));
+            return if is_well_known(inner.name(), value) { Ok(()) } else { Err(malformed(path, &message)) };
         }
         Kind::Message(inner) => lenient(inner, value, path, warnings)?,
         Kind::Enum(words) => {
@@ -113,10 +113,11 @@ fn one(kind: &Kind, value: &mut Value, path: &str, warnings: &mut Warnings) -> R
         Kind::Bool if !value.is_boolean() => {
             return Err(malformed(path, &format!("is {}; true or false is wanted", kind_of(value))));
         }
-        Kind::Int32 | Kind::Int64 | Kind::Uint32 | Kind::Uint64
-            if !(value.is_number() || value.is_string()) =>
-        {
-            return Err(malformed(path, &format!("is {}; a number is wanted", kind_of(value))));
+        Kind::Int32 | Kind::Int64 | Kind::Uint32 | Kind::Uint64 if number(value).is_none() => {
+            return Err(malformed(path, &format!("is {}; a number is wanted", shown(value))));
+        }
+        Kind::Uint32 | Kind::Uint64 if number(value).is_some_and(|it| it < 0.0) => {
+            return Err(malformed(path, &format!("is {}; 0 or more is wanted", shown(value))));
         }
         Kind::Int32 => {
             // A number that no field can hold is one out of range, which a report does not fail for.
@@ -127,6 +128,40 @@ fn one(kind: &Kind, value: &mut Value, path: &str, warnings: &mut Warnings) -> R
         _ => {}
     }
     Ok(())
+}
+
+/// Whether a text is one of the well-known type: an RFC 3339 time, or seconds as `1.5s`.
+fn is_well_known(name: &str, value: &Value) -> bool {
+    let Value::String(text) = value else { return false };
+    match name {
+        "Timestamp" => chrono::DateTime::parse_from_rfc3339(text).is_ok(),
+        "Duration" => {
+            let number = text.strip_suffix('s').unwrap_or_default();
+            let digits = number.strip_prefix('-').unwrap_or(number);
+            let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
+            let is_number = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+            is_number(whole) && whole.len() <= 12 && is_number(part) && part.len() <= 9
+        }
+        _ => true,
+    }
+}
+
+/// A number, also one that is written as a text, as 64-bit numbers are.
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(it) => it.as_f64(),
+        Value::String(it) => it.parse::<i128>().ok().map(|it| it as f64),
+        _ => None,
+    }
+}
+
+/// A value in an error: what it is, and short ones themselves.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("`{}`", checker::redact::excerpt(text)),
+        Value::Number(number) => format!("`{number}`"),
+        other => kind_of(other).to_owned(),
+    }
 }
 
 fn malformed(path: &str, message: &str) -> Error {
@@ -182,12 +217,18 @@ mod tests {
             ),
             (r#"{"failure": {"message": 1}}"#, "`failure.message` is a number; a text is wanted"),
             (r#"{"failure": {"headers": {}}}"#, "`failure.headers` is an object; a list is wanted"),
-            (r#"{"failure": {"elapsed": 1}}"#, "`failure.elapsed` is a number; a text such as \"1.5s\""),
+            (r#"{"failure": {"elapsed": 1}}"#, "`failure.elapsed` is `1`; a text such as \"1.5s\""),
+            (r#"{"failure": {"elapsed": "long"}}"#, "`failure.elapsed` is `long`; a text such as \"1.5s\""),
+            (r#"{"failure": {"attempt": -1}}"#, "`failure.attempt` is `-1`; 0 or more is wanted"),
+            (r#"{"failure": {"jsonRpcCode": "one"}}"#, "`failure.jsonRpcCode` is `one`; a number is wanted"),
             (r#"{"failure": {"isError": "yes"}}"#, "`failure.isError` is a text; true or false is wanted"),
             (r#"{"tool": "jira"}"#, "`tool` is a text; an object is wanted"),
             ("[]", "the body is a list; an object is wanted"),
             ("{", "the body is no JSON: "),
-            (r#"{"failure": {"occurredAt": "yesterday"}}"#, "the body is no CheckRequest: "),
+            (
+                r#"{"failure": {"occurredAt": "yesterday"}}"#,
+                "`failure.occurredAt` is `yesterday`; a text such as",
+            ),
         ] {
             let error = check(json).unwrap_err();
             assert!(error.starts_with(expected), "{json}: {error}");

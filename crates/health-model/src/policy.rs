@@ -25,6 +25,9 @@ pub struct Policy {
     pub clear_on_success: ClearOnSuccess,
 }
 
+/// When a DEGRADED tool is expected back where nobody says (C9, R155).
+pub const FALLBACK_RECOVERY: TimeDelta = TimeDelta::minutes(15);
+
 /// Which cooldowns a success clears (C2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClearOnSuccess {

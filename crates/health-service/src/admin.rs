@@ -2,7 +2,8 @@
 //! stored: a person is waiting for it.
 
 use chrono::TimeDelta;
-use health_model::cooldown::Window;
+use health_model::cooldown::{Window, saturating_add};
+use health_model::policy::FALLBACK_RECOVERY;
 use health_model::transition::Mark;
 use health_model::vocabulary::{Classification, EffectiveStatus, EtaBasis, Origin, Scope, Status};
 use health_model::{Document, DocumentKey, Effect, EffectKind, Hold, Instant, cascade};
@@ -37,7 +38,7 @@ pub enum AdminChange {
         status: Status,
         /// The class.
         classification: Classification,
-        /// When it should be usable again.
+        /// When it should be usable again; for DEGRADED `None` = in 15 minutes (C9).
         expected_recovery_at: Option<Instant>,
         /// Audit text.
         note: String,
@@ -288,10 +289,11 @@ impl Service {
 fn effects(change: &AdminChange, by: &str, before: Option<&Document>, now: Instant) -> Vec<EffectKind> {
     match change {
         AdminChange::Mark { status, classification, expected_recovery_at, note } => {
+            let fallback = (*status == Status::Degraded).then(|| saturating_add(now, FALLBACK_RECOVERY));
             vec![EffectKind::Mark(Mark {
                 status: *status,
                 classification: *classification,
-                expected_recovery_at: *expected_recovery_at,
+                expected_recovery_at: expected_recovery_at.or(fallback),
                 eta_basis: EtaBasis::Admin,
                 origin: Origin::Admin,
                 signature: None,
@@ -310,7 +312,7 @@ fn effects(change: &AdminChange, by: &str, before: Option<&Document>, now: Insta
         AdminChange::ReleaseHold => vec![EffectKind::ReleaseHold],
         AdminChange::SetCooldown { signature, user_id, duration, classification } => {
             let window = match duration {
-                Some(it) => Window::Exactly(health_model::cooldown::saturating_add(now, *it)),
+                Some(it) => Window::Exactly(saturating_add(now, *it)),
                 None => Window::Default,
             };
             vec![EffectKind::OpenCooldown {

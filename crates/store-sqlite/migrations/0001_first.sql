@@ -123,7 +123,7 @@ create unique index jobs_running on jobs (tenant_id, project_id) where state = '
 create index jobs_queued on jobs (cause <> 'user_request', created_at, id) where state = 'QUEUED';
 create index jobs_by_tenant on jobs (tenant_id, created_at, id);
 -- The limit of a queue.
-create index jobs_by_queue on jobs (tenant_id, project_id, created_at, id, cause) where state = 'QUEUED';
+create index jobs_by_queue on jobs (tenant_id, project_id, created_at, id) where state = 'QUEUED';
 -- Deletes with a document, and the sweep.
 create index jobs_by_document on jobs (key_tenant_id, scope, scope_id, tool_name);
 create index jobs_by_end on jobs (ended_at) where ended_at is not null;

@@ -172,8 +172,8 @@ pub struct HealthDocument {
     /// When it was last written.
     #[prost(message, optional, tag = "12")]
     pub updated_at: ::core::option::Option<::prost_types::Timestamp>,
-    /// Counts the writes of this document, from 1. 0: there is no such document, and it reads as if there were an empty
-    /// one.
+    /// Grows with each write of this document, by how much says nothing. 0: there is no such document, and it reads as if
+    /// there were an empty one.
     #[prost(uint64, tag = "13")]
     pub version: u64,
     /// What the failure behind the status meant. Unspecified without a status.

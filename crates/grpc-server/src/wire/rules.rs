@@ -192,7 +192,8 @@ pub(crate) fn layers(
         let diagnostics = service.rules().validate(&it.key, &it.text);
         stored_layer(service, it, &diagnostics, with_text)
     }));
-    layers.sort_by(|a, b| (&a.project_id, a.source).cmp(&(&b.project_id, b.source)));
+    // Of one level the store's, which wins, before the file's.
+    layers.sort_by(|a, b| (&a.project_id, b.source).cmp(&(&b.project_id, a.source)));
     layers
 }
 

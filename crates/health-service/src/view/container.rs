@@ -1,6 +1,5 @@
 //! Containers as the view holds them: documents by tool, and how much memory they take. Knows no store.
 
-use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -10,10 +9,28 @@ use ports::{Change, LoadedContainer, Versioned};
 use quick_cache::{Equivalent, Weighter};
 
 /// All documents of one container, by tool.
+///
+/// In buckets that copies share: taking in a change copies the bucket of one tool, not the container, so that a write
+/// costs the same in a project of ten tools and of ten thousand.
 #[derive(Debug, Default)]
 pub(crate) struct Container {
-    documents: HashMap<String, Slot>,
+    /// A power of two of them, or none if the container is empty.
+    buckets: Vec<Arc<Vec<Entry>>>,
+    n_entries: usize,
+    /// Bytes, estimated.
+    weight: u64,
 }
+
+/// One tool.
+#[derive(Debug, Clone)]
+struct Entry {
+    hash: u64,
+    tool: Arc<str>,
+    slot: Slot,
+}
+
+/// Entries in a bucket when a container is built; at four times that it is built anew.
+const BUCKET_SIZE: usize = 8;
 
 /// A document, or the version at which it was deleted: an older change that comes late must not bring it back.
 #[derive(Debug, Clone)]
@@ -38,46 +55,121 @@ impl Slot {
     }
 }
 
+impl Entry {
+    fn new(tool: &str, slot: Slot) -> Self {
+        Self { hash: hash(tool), tool: Arc::from(tool), slot }
+    }
+
+    fn weight(&self) -> u64 {
+        let content = match &self.slot {
+            Slot::Deleted(_) => 0,
+            Slot::Held(it) => {
+                let document = &it.document;
+                let notes: usize = document.history.iter().map(|it| 160 + it.note.len()).sum();
+                let diagnosis = document.last_diagnosis.as_ref().map_or(0, |it| it.note.len());
+                let hold = document.hold.as_ref().map_or(0, |it| it.reason.len());
+                520 + self.tool.len() + notes + diagnosis + hold + document.cooldowns.len() * 120
+            }
+        };
+        (80 + self.tool.len() + content) as u64
+    }
+}
+
 impl Container {
     pub(crate) fn document(&self, tool: &str) -> Option<&Arc<Versioned>> {
-        if self.documents.is_empty() { None } else { self.documents.get(tool)?.held() }
+        self.slot(tool)?.held()
     }
 
     pub(crate) fn documents(&self) -> impl Iterator<Item = &Arc<Versioned>> {
-        self.documents.values().filter_map(Slot::held)
+        self.entries().filter_map(|it| it.slot.held())
     }
 
     pub(super) fn of(loaded: LoadedContainer) -> Self {
-        let documents = loaded
-            .documents
-            .into_iter()
-            .map(|it| (it.document.key.tool_name.clone(), Slot::Held(Arc::new(it))))
-            .collect();
-        Self { documents }
+        let entries = loaded.documents.into_iter().map(|it| {
+            let tool = it.document.key.tool_name.clone();
+            Entry::new(&tool, Slot::Held(Arc::new(it)))
+        });
+        Self::build(entries.collect())
     }
 
     /// A copy with the changes taken in; `None` if the copy held is as new as all of them.
     pub(super) fn with(&self, changes: &[&Change]) -> Option<Self> {
-        let newer: Vec<&&Change> = changes
-            .iter()
-            .filter(|it| self.documents.get(&it.key.tool_name).is_none_or(|held| held.version() < it.version))
-            .collect();
-        if newer.is_empty() {
+        let is_newer = |container: &Self, it: &Change| {
+            container.slot(&it.key.tool_name).is_none_or(|held| held.version() < it.version)
+        };
+        if !changes.iter().any(|it| is_newer(self, it)) {
             return None;
         }
-        let mut documents = self.documents.clone();
-        for change in newer {
-            let slot = match &change.document {
-                Some(it) => Slot::Held(Arc::new(it.clone())),
-                None => Slot::Deleted(change.version),
-            };
+        let mut copy = Self { buckets: self.buckets.clone(), n_entries: self.n_entries, weight: self.weight };
+        for change in changes {
             // Of two changes of one key the later version counts.
-            if documents.get(&change.key.tool_name).is_none_or(|it| it.version() < change.version) {
-                documents.insert(change.key.tool_name.clone(), slot);
+            if is_newer(&copy, change) {
+                let slot = match &change.document {
+                    Some(it) => Slot::Held(Arc::new(it.clone())),
+                    None => Slot::Deleted(change.version),
+                };
+                copy.put(Entry::new(&change.key.tool_name, slot));
             }
         }
-        Some(Self { documents })
+        Some(copy)
     }
+
+    fn build(entries: Vec<Entry>) -> Self {
+        let n_entries = entries.len();
+        let weight = entries.iter().map(Entry::weight).sum();
+        let mut buckets = vec![Vec::new(); n_entries.div_ceil(BUCKET_SIZE).next_power_of_two()];
+        for it in entries {
+            let at = bucket(it.hash, buckets.len());
+            if let Some(bucket) = buckets.get_mut(at) {
+                bucket.push(it);
+            }
+        }
+        Self { buckets: buckets.into_iter().map(Arc::new).collect(), n_entries, weight }
+    }
+
+    fn put(&mut self, entry: Entry) {
+        if self.n_entries >= self.buckets.len() * BUCKET_SIZE * 4 {
+            *self = Self::build(self.entries().cloned().collect());
+        }
+        let at = bucket(entry.hash, self.buckets.len());
+        let Some(shared) = self.buckets.get_mut(at) else { return };
+        let bucket = Arc::make_mut(shared);
+        self.weight += entry.weight();
+        match bucket.iter_mut().find(|it| it.hash == entry.hash && it.tool == entry.tool) {
+            Some(held) => {
+                self.weight = self.weight.saturating_sub(held.weight());
+                *held = entry;
+            }
+            None => {
+                bucket.push(entry);
+                self.n_entries += 1;
+            }
+        }
+    }
+
+    fn slot(&self, tool: &str) -> Option<&Slot> {
+        if self.n_entries == 0 {
+            return None;
+        }
+        let hash = hash(tool);
+        let bucket = self.buckets.get(bucket(hash, self.buckets.len()))?;
+        bucket.iter().find(|it| it.hash == hash && *it.tool == *tool).map(|it| &it.slot)
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.buckets.iter().flat_map(|it| it.iter())
+    }
+}
+
+/// FNV-1a.
+fn hash(tool: &str) -> u64 {
+    tool.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, it| (hash ^ u64::from(it)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+/// The bucket of a hash among `n`, a power of two. FNV's low bits are its best.
+const fn bucket(hash: u64, n: usize) -> usize {
+    hash as usize & n.wrapping_sub(1)
 }
 
 /// A container's key without owning it: hashes as [`ContainerKey`] does.
@@ -107,21 +199,7 @@ pub(super) struct Weight;
 
 impl Weighter<ContainerKey, Arc<Container>> for Weight {
     fn weight(&self, key: &ContainerKey, container: &Arc<Container>) -> u64 {
-        let rows: usize = container
-            .documents
-            .iter()
-            .map(|(tool, slot)| match slot {
-                Slot::Deleted(_) => 80 + tool.len(),
-                Slot::Held(it) => {
-                    let document = &it.document;
-                    let notes: usize = document.history.iter().map(|it| 160 + it.note.len()).sum();
-                    let diagnosis = document.last_diagnosis.as_ref().map_or(0, |it| it.note.len());
-                    let hold = document.hold.as_ref().map_or(0, |it| it.reason.len());
-                    600 + tool.len() * 2 + notes + diagnosis + hold + document.cooldowns.len() * 120
-                }
-            })
-            .sum();
-        (160 + key.tenant_id.len() + key.scope_id.len() + rows) as u64
+        160 + (key.tenant_id.len() + key.scope_id.len()) as u64 + container.weight
     }
 }
 
@@ -160,4 +238,48 @@ pub(super) fn key_ref<'a>(caller: &'a Caller, scope: Scope, provider: Option<&'a
         Scope::Global => ("", provider?),
     };
     Some(KeyRef { tenant_id, scope, scope_id })
+}
+
+#[cfg(test)]
+mod tests {
+    use health_model::{Document, Instant};
+
+    use super::*;
+
+    fn key() -> ContainerKey {
+        ContainerKey { tenant_id: "acme".to_owned(), scope: Scope::Project, scope_id: "essay".to_owned() }
+    }
+
+    fn change(tool: &str, version: u64, is_held: bool) -> Change {
+        let document = Document::new(key().document(tool), Instant::UNIX_EPOCH);
+        let document = is_held.then_some(Versioned { document, version });
+        Change { key: key().document(tool), document, version }
+    }
+
+    /// DESIGN §8: the copy follows the versions, whatever the order and the size.
+    #[test]
+    fn a_container_follows_its_changes() {
+        let mut container = Container::default();
+        let mut model = std::collections::BTreeMap::new();
+        for step in 0..5_000_u64 {
+            let tool = format!("tool_{}", step * 7 % 700);
+            // Every ninth change is an old one that comes late, every fifth a delete.
+            let version = if step % 9 == 0 { step / 2 } else { step + 1 };
+            let change = change(&tool, version, step % 5 != 0);
+            let known = model.get(&tool).map_or(0, |it: &(u64, bool)| it.0);
+            let next = container.with(&[&change]);
+            assert_eq!(next.is_some(), version > known || !model.contains_key(&tool));
+            if let Some(next) = next {
+                container = next;
+                model.insert(tool, (version, step % 5 != 0));
+            }
+        }
+        for (tool, (version, is_held)) in &model {
+            let found = container.document(tool).map(|it| it.version);
+            assert_eq!(found, is_held.then_some(*version), "{tool}");
+        }
+        assert_eq!(container.documents().count(), model.values().filter(|it| it.1).count());
+        let weight: u64 = container.entries().map(Entry::weight).sum();
+        assert_eq!((container.weight, container.n_entries), (weight, model.len()));
+    }
 }
