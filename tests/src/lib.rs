@@ -4,7 +4,7 @@
 //! The tests themselves are in `tests/`, one file a subject; `src/bin/bench.rs` measures. Everything goes over the wire:
 //! nothing here looks inside a server, so that the same stories hold for any client in any language.
 //!
-//! - [`env`]: what `cargo xtask test` tells about the surroundings.
+//! - [`mod@env`]: what `cargo xtask test` tells about the surroundings.
 //! - [`server`]: a server of our own, in this process or as a child; [`child`]: the binary; [`postgres`], [`proxy`]: stores.
 //! - [`disk`]: one that is full.
 //! - [`client`], [`http`], [`raw`], [`messages`], [`nonsense`], [`refusal`]: asking, politely or not, and reading answers.
