@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use ports::StoreError;
-use sqlx::SqlitePool;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{Connection as _, SqliteConnection, SqlitePool};
 
 use crate::SqliteOptions;
 use crate::commit::BEGIN;
@@ -72,7 +72,7 @@ pub(crate) async fn open(path: &Path, options: &SqliteOptions) -> Result<Connect
 /// Connects the writer and brings the schema up to date. Ends with a write, of nothing: a file that may not be written is told
 /// now, and not at the first report.
 async fn connect(place: &Place, options: SqliteConnectOptions) -> Result<SqlitePool, Failure> {
-    let writer = pool(1).connect_with(options).await?;
+    let writer = pool(1).after_release(|it, _| Box::pin(is_whole(it))).connect_with(options).await?;
     let migrated = async {
         let mut tx = writer.begin_with(BEGIN).await?;
         schema::migrate(&mut tx, place).await?;
@@ -87,6 +87,14 @@ async fn connect(place: &Place, options: SqliteConnectOptions) -> Result<SqliteP
             Err(failure)
         }
     }
+}
+
+/// Whether a connection that comes back may be used again. SQLite ends a transaction by itself when the disk is full, and
+/// what is then rolled back is none: the driver goes on to count it, and would begin no other. Asking first carries out
+/// what the driver still has to do.
+async fn is_whole(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    connection.ping().await?;
+    Ok(!connection.is_in_transaction())
 }
 
 fn pool(n_connections: u32) -> SqlitePoolOptions {
