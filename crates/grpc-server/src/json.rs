@@ -8,7 +8,9 @@ use std::sync::OnceLock;
 
 use agrajag_proto::FILE_DESCRIPTOR_SET;
 use agrajag_proto::v1::{Warning, WarningCode};
-use prost_reflect::{DescriptorPool, DynamicMessage, Kind, MessageDescriptor, SerializeOptions};
+use prost_reflect::{
+    DescriptorPool, DynamicMessage, EnumDescriptor, Kind, MessageDescriptor, SerializeOptions,
+};
 use serde_json::Value;
 
 use crate::error::Error;
@@ -101,8 +103,17 @@ fn one(kind: &Kind, value: &mut Value, path: &str, warnings: &mut Warnings) -> R
                 Value::Number(number) => number.as_i64().is_some_and(|it| i32::try_from(it).is_ok()),
                 _ => return Err(malformed(path, &format!("is {}; a word is wanted", kind_of(value)))),
             };
-            if !known {
-                let message = format!("{value} is not known to this server and is read as unspecified");
+            // People write `MCP` for `TOOL_KIND_MCP`.
+            let spelled = value.as_str().map(|it| format!("{}{}", prefix(words), it.to_ascii_uppercase()));
+            if let Some(word) = spelled.filter(|it| !known && words.get_value_by_name(it).is_some()) {
+                *value = Value::from(word);
+            } else if !known {
+                let all: Vec<String> = words.values().skip(1).map(|it| it.name().to_owned()).collect();
+                let message = format!(
+                    "{} is not known to this server and is read as unspecified; it knows {}",
+                    shown(value),
+                    all.join(", ")
+                );
                 warnings.push(WarningCode::UnknownValue, path, message);
                 *value = Value::from(0);
             }
@@ -128,6 +139,11 @@ fn one(kind: &Kind, value: &mut Value, path: &str, warnings: &mut Warnings) -> R
         _ => {}
     }
     Ok(())
+}
+
+/// What every word of an enum begins with: the name of its zero without `UNSPECIFIED`.
+fn prefix(words: &EnumDescriptor) -> String {
+    words.values().next().map(|it| it.name().trim_end_matches("UNSPECIFIED").to_owned()).unwrap_or_default()
 }
 
 /// Whether a text is one of the well-known type: an RFC 3339 time, or seconds as `1.5s`.
@@ -247,6 +263,17 @@ mod tests {
             fields,
             [(WarningCode::UnknownValue, "failure.kind"), (WarningCode::UnknownValue, "tool.kind")]
         );
+    }
+
+    #[test]
+    fn words_may_be_written_without_their_prefix() {
+        let json =
+            r#"{"tool": {"name": "a", "kind": "mcp", "target": "ARGUMENT"}, "failure": {"kind": "DNS"}}"#;
+        let (request, warnings) = check(json).unwrap();
+        let tool = request.tool.unwrap();
+        assert_eq!((tool.kind(), tool.target()), (v1::ToolKind::Mcp, v1::ToolTarget::Argument));
+        assert_eq!(request.failure.unwrap().kind(), v1::FailureKind::Dns);
+        assert!(warnings.is_empty());
     }
 
     #[test]

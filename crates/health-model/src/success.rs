@@ -1,12 +1,13 @@
 //! What one successful call clears (R54, R55, R61, C2; DESIGN §11.3).
 //!
 //! A success is evidence only against what began before the call did: a verdict that is younger than the call's
-//! start stays. Holds and GLOBAL entries stay; at GLOBAL the caller's home scope gets an OK entry instead. Other
-//! users' entries are never touched.
+//! start stays. It speaks against every older verdict of the caller's cascade, not only the one that is shown: what
+//! works for one caller of a project is not down for the project (ADR 0011). Holds and GLOBAL entries stay; where GLOBAL
+//! is shown the caller's home scope gets an OK entry instead. Other users' entries are never touched.
 
 use crate::Instant;
 use crate::cascade::Cascade;
-use crate::document::{Cooldown, Health};
+use crate::document::Cooldown;
 use crate::key::{Caller, DocumentKey, Tool};
 use crate::policy::{ClearOnSuccess, Policy};
 use crate::transition::{Effect, EffectKind, Mark};
@@ -31,14 +32,10 @@ pub fn plan(
     policy: &Policy,
     now: Instant,
 ) -> Vec<Effect> {
-    let mut effects = Vec::new();
-    let state = cascade.state(policy, now);
-    if let (Some(document), Some(health)) = (state.decided_by, state.health)
-        && is_cleared_by(health, evidence.started_at)
-        && let Some(key) = written_key(&document.key, caller, tool)
-    {
-        effects.push(Effect { key, kind: EffectKind::Mark(Mark::working("success", Origin::Success)) });
-    }
+    let mut effects: Vec<Effect> = disproved(cascade, caller, tool, policy, now)
+        .filter(|(_, since)| *since < evidence.started_at)
+        .map(|(key, _)| Effect { key, kind: EffectKind::Mark(Mark::working("success", Origin::Success)) })
+        .collect();
     for document in cascade.documents().filter(|it| it.key.scope != Scope::Global) {
         for cooldown in &document.cooldowns {
             if crate::cascade::applies(cooldown, caller.user_id.as_deref())
@@ -68,14 +65,7 @@ pub fn is_worth_reporting(
     policy: &Policy,
     now: Instant,
 ) -> bool {
-    let state = cascade.state(policy, now);
-    let clears_status = match (state.decided_by, state.health) {
-        (Some(document), Some(health)) => {
-            health.status != Status::Ok && written_key(&document.key, caller, tool).is_some()
-        }
-        _ => false,
-    };
-    clears_status
+    disproved(cascade, caller, tool, policy, now).next().is_some()
         || cascade.documents().filter(|it| it.key.scope != Scope::Global).any(|document| {
             document.cooldowns.iter().any(|it| {
                 crate::cascade::applies(it, caller.user_id.as_deref())
@@ -86,15 +76,29 @@ pub fn is_worth_reporting(
         })
 }
 
-fn is_cleared_by(health: &Health, started_at: Instant) -> bool {
-    health.status != Status::Ok && health.since < started_at
-}
-
-fn written_key(shown: &DocumentKey, caller: &Caller, tool: &Tool) -> Option<DocumentKey> {
-    match shown.scope {
-        Scope::Global => Some(caller.container(tool.home_scope(), None)?.document(&tool.name)),
-        _ => Some(shown.clone()),
-    }
+/// The documents that a success of this caller sets OK, with the time that their trouble began. None under a hold: an
+/// administrator's word is not touched.
+fn disproved<'a>(
+    cascade: &'a Cascade<'_>,
+    caller: &'a Caller,
+    tool: &'a Tool,
+    policy: &Policy,
+    now: Instant,
+) -> impl Iterator<Item = (DocumentKey, Instant)> + 'a {
+    let state = cascade.state(policy, now);
+    let global = state.decided_by.filter(|it| it.key.scope == Scope::Global).map(|it| it.key.clone());
+    let is_held = state.hold.is_some();
+    cascade.documents().filter(move |_| !is_held).filter_map(move |document| {
+        let health = document.health.as_ref().filter(|it| it.status != Status::Ok)?;
+        let key = match document.key.scope {
+            Scope::Global if global.as_ref() == Some(&document.key) => {
+                caller.container(tool.home_scope(), None)?.document(&tool.name)
+            }
+            Scope::Global => return None,
+            _ => document.key.clone(),
+        };
+        Some((key, health.since))
+    })
 }
 
 fn is_cleared(cooldown: &Cooldown, signature: Option<&str>, mode: ClearOnSuccess) -> bool {

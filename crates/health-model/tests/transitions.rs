@@ -114,6 +114,20 @@ fn a_success_of_a_call_that_began_before_the_trouble_says_nothing() {
 }
 
 #[test]
+fn a_success_speaks_against_every_older_verdict_of_the_callers_cascade() {
+    // R55; ADR 0011: a rate limit of the user shadows the outage of the project, and the success ends both.
+    let user = marked(Scope::User, "alice", Status::Degraded, Some(t(900)), t(20));
+    let project = marked(Scope::Project, "essay", Status::Down, Some(t(300)), t(10));
+    let younger = marked(Scope::Tenant, "acme", Status::Down, Some(t(900)), t(40));
+    let documents = [user, project, younger];
+    let cascade = Cascade::new(&documents);
+    let evidence = Evidence { started_at: t(30), signature: None };
+    let effects = success::plan(&cascade, &alice(), &tool(), evidence, &Policy::default(), t(50));
+    let scopes: Vec<Scope> = effects.iter().map(|it| it.key.scope).collect();
+    assert_eq!(scopes, [Scope::User, Scope::Project], "the tenant's is younger than the call");
+}
+
+#[test]
 fn at_global_the_home_scope_gets_an_ok_entry_and_global_stays() {
     // R28, R55, C1; DESIGN §11.3
     let documents = [marked(Scope::Global, "atlassian", Status::Down, None, t(0))];

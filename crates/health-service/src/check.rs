@@ -134,10 +134,7 @@ impl Service {
                 }
                 Err(error) => {
                     tracing::warn!(error = &error as &dyn std::error::Error, "a verdict could not be stored");
-                    notes.push(match error {
-                        Error::Overloaded { .. } => Note::Overloaded,
-                        _ => Note::StoreAway,
-                    });
+                    notes.push(Note::of(&error));
                 }
             }
         }

@@ -56,6 +56,8 @@ pub use watch::{WatchEvent, WatchMessage, WatchRequest};
 pub enum Note {
     /// The store did not answer: the answer rests on what is in memory, and nothing was stored.
     StoreAway,
+    /// Nothing was stored: what is on record for the tool cannot be read. An administrator deletes the document.
+    Corrupt,
     /// Nothing was stored: too many writes are waiting.
     Overloaded,
     /// Nothing was stored: the caller has no id at the scope of the verdict, and it is never widened.
@@ -73,7 +75,16 @@ pub enum Note {
 impl Note {
     /// What should have been stored was not, and the same report may be sent again.
     fn is_lost(&self) -> bool {
-        matches!(self, Self::StoreAway | Self::Overloaded)
+        matches!(self, Self::StoreAway | Self::Overloaded | Self::Corrupt)
+    }
+
+    /// What an error of a write means for an answer that is given all the same.
+    fn of(error: &Error) -> Self {
+        match error {
+            Error::Overloaded { .. } => Self::Overloaded,
+            Error::Store(it) if matches!(**it, StoreError::Corrupt { .. }) => Self::Corrupt,
+            _ => Self::StoreAway,
+        }
     }
 }
 

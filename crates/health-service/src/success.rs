@@ -186,10 +186,7 @@ impl Service {
             }
             Err(error) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "a success could not be stored");
-                answer.note(match error {
-                    Error::Overloaded { .. } => Note::Overloaded,
-                    _ => Note::StoreAway,
-                });
+                answer.note(Note::of(&error));
                 answer.stale = true;
                 result(SuccessOutcome::NotStored, state.effective)
             }

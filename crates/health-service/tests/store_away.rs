@@ -193,5 +193,6 @@ async fn a_corrupt_document_harms_no_other() {
         let (name, answer) = call.expect("the check ends");
         let stored = answer.durability == Durability::Committed;
         assert_eq!(stored, name != "corrupt", "{name}: {:?}", answer.notes);
+        assert_eq!(answer.notes.contains(&Note::Corrupt), name == "corrupt");
     }
 }

@@ -643,6 +643,8 @@ pub enum WarningCode {
     ObserveMode = 9,
     /// A report with this `report_id` was counted before; this one changed nothing.
     RepeatedReport = 10,
+    /// What is on record for this tool cannot be read, so nothing was stored. Deleting the document mends it.
+    StoreCorrupt = 11,
 }
 impl WarningCode {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -662,6 +664,7 @@ impl WarningCode {
             Self::RuleSkipped => "WARNING_CODE_RULE_SKIPPED",
             Self::ObserveMode => "WARNING_CODE_OBSERVE_MODE",
             Self::RepeatedReport => "WARNING_CODE_REPEATED_REPORT",
+            Self::StoreCorrupt => "WARNING_CODE_STORE_CORRUPT",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -678,6 +681,7 @@ impl WarningCode {
             "WARNING_CODE_RULE_SKIPPED" => Some(Self::RuleSkipped),
             "WARNING_CODE_OBSERVE_MODE" => Some(Self::ObserveMode),
             "WARNING_CODE_REPEATED_REPORT" => Some(Self::RepeatedReport),
+            "WARNING_CODE_STORE_CORRUPT" => Some(Self::StoreCorrupt),
             _ => None,
         }
     }

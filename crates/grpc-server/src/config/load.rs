@@ -182,12 +182,13 @@ fn set(
             Err(error) => message = error.to_string(),
         }
     }
-    // The store's URL may hold a password.
+    // The store's URL may hold a password, and what is said of it repeats it.
+    let masked = checker::redact::mask(text);
     Err(ConfigError::Value {
         field: path.to_owned(),
-        value: checker::redact::mask(text),
+        message: message.replace(text, &masked),
+        value: masked,
         origin: origin.to_owned(),
-        message: checker::redact::mask(&message),
     })
 }
 

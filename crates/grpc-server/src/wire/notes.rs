@@ -13,6 +13,11 @@ pub(crate) fn push(notes: &[Note], warnings: &mut Warnings) {
                 "",
                 "the store does not answer: this rests on what the server knows by heart, and nothing was stored",
             ),
+            Note::Corrupt => (
+                WarningCode::StoreCorrupt,
+                "tool",
+                "nothing was stored: what is on record for this tool cannot be read; DeleteDocuments mends it",
+            ),
             Note::Overloaded => (
                 WarningCode::NotStored,
                 "",

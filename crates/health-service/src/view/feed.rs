@@ -8,24 +8,38 @@ use super::View;
 
 /// Follows the feed until `stop`.
 pub(crate) async fn follow(view: Arc<View>, stop: tokio_util::sync::CancellationToken) {
+    // What was told last: a store that is away is one line in the log when it goes and one when it is back.
+    let mut told: Option<String> = None;
     loop {
         let step = tokio::select! {
             () = stop.cancelled() => return,
             step = follow_once(&view) => step,
         };
         match step {
-            Ok(()) => {}
+            Ok(()) => {
+                if told.take().is_some() {
+                    tracing::info!("the change feed is read again");
+                }
+                continue;
+            }
             Err(StoreError::RevisionTooOld { revision }) => {
                 tracing::warn!(%revision, "the change feed no longer knows the view's position; the view is dropped");
                 view.reset(None);
             }
             Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "the change feed cannot be read");
-                tokio::select! {
-                    () = stop.cancelled() => return,
-                    () = tokio::time::sleep(view.settings.store_retry) => {}
+                let text = error.to_string();
+                if told.as_ref() != Some(&text) {
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "the change feed cannot be read"
+                    );
+                    told = Some(text);
                 }
             }
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(view.settings.store_retry) => {}
         }
     }
 }
