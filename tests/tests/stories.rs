@@ -327,6 +327,14 @@ async fn one_fault_has_one_name_in_every_language(server: &Server) {
     let spellings = [
         ("java", exception("java.net.ConnectException", "Connection refused")),
         ("java, wrapped", wrapped),
+        (
+            ".net",
+            exception(
+                "System.Net.Sockets.SocketException",
+                "No connection could be made because the target machine actively refused it.",
+            ),
+        ),
+        ("rust", exception("std::io::Error", "Connection refused (os error 111)")),
         ("python", connection_refused()),
         ("python, plain", exception("ConnectionRefusedError", "[Errno 111] Connection refused")),
         ("node", errno),

@@ -25,7 +25,7 @@ mapping of the messages in proto/agrajag/v1; an error is one JSON object on stan
 First steps:
   agrajag demo
   agrajag serve
-  agrajag check --tool jira_search --user alice --http-status 403
+  agrajag check --tool jira_search --user alice --exception-type ConnectionRefusedError
   agrajag lookup --user alice jira_search wiki";
 
 /// Says what a failed tool call means and which tools are usable.

@@ -39,10 +39,11 @@ impl Remote {
             .tcp_nodelay(true)
             .user_agent(concat!("agrajag/", env!("CARGO_PKG_VERSION")))
             .map_err(|_| bad_address(&server))?;
-        let channel = endpoint
-            .connect()
-            .await
-            .map_err(|error| Error::Unreachable { server: server.clone(), source: Box::new(error) })?;
+        let channel = endpoint.connect().await.map_err(|error| Error::Unreachable {
+            server: server.clone(),
+            instead: "",
+            source: Box::new(error),
+        })?;
         Ok(Self { channel, server, timeout })
     }
 

@@ -55,6 +55,8 @@ pub(crate) enum Error {
     Unreachable {
         /// The address that was tried.
         server: String,
+        /// What the command can do without a server; empty if nothing.
+        instead: &'static str,
         /// Why.
         #[source]
         source: Box<dyn StdError + Send + Sync>,
@@ -110,6 +112,7 @@ impl Error {
         if status.code() == Code::DeadlineExceeded || (reason.is_empty() && transport) {
             return Self::Unreachable {
                 server: server.to_owned(),
+                instead: "",
                 source: Box::new(Unanswered::from(status)),
             };
         }
@@ -122,6 +125,14 @@ impl Error {
             message: status.message().to_owned(),
             violations,
         }))
+    }
+
+    /// With what the command can do without a server, for the remedy.
+    pub(crate) fn or_else_do(self, instead: &'static str) -> Self {
+        match self {
+            Self::Unreachable { server, source, .. } => Self::Unreachable { server, instead, source },
+            other => other,
+        }
     }
 
     /// The process's exit code: 1 refused or failed, 2 bad input, 3 nobody there. A reader that closed the pipe has
@@ -153,10 +164,13 @@ impl Error {
     fn remedy(&self) -> String {
         match self {
             Self::Input { remedy, .. } | Self::Failed { remedy, .. } => remedy.clone(),
-            Self::Unreachable { server, .. } => format!(
-                "start one with `agrajag serve`, name another with `--server` or AGRAJAG_SERVER (tried `{server}`), \
-                 or give more time with `--timeout`"
-            ),
+            Self::Unreachable { server, instead, .. } => {
+                let first = if instead.is_empty() { String::new() } else { format!("{instead}, ") };
+                format!(
+                    "{first}start one with `agrajag serve`, name another with `--server` or AGRAJAG_SERVER (tried \
+                     `{server}`), or give more time with `--timeout`"
+                )
+            }
             Self::Refused(refusal) => remedy(refusal).to_owned(),
             Self::Output(_) => "check the disk or the program that reads the output".to_owned(),
         }
@@ -295,7 +309,10 @@ fn remedy(refusal: &Refusal) -> &'static str {
             "look after the store (`agrajag doctor`) and send it again; the server keeps trying by itself"
         }
         Reason::StoreTooNew => "run a server of the version that wrote the store, or name another store",
-        Reason::StoreCorrupt => "restore the store from a backup; the server's log names table and key",
+        Reason::StoreCorrupt => {
+            "drop the document that cannot be read with `agrajag documents delete` (its scope, id and tool), or restore the \
+             store from a backup; the server's log names table and key"
+        }
         Reason::ObserveMode => "start the server without `--mode observe` to write",
         Reason::Overloaded => "send it again a little later, or with fewer calls at the same time",
         Reason::DeadlineExceeded => "give more time with `--timeout`",

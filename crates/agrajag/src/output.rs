@@ -82,6 +82,11 @@ impl Out {
     }
 }
 
+/// Says something besides the answer, on standard error. If that is closed, there is nobody to tell.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "note: {}", printable(text));
+}
+
 /// The text without characters that steer a terminal: line breaks and tabs become spaces, others `?`. Text from outside
 /// is data (DESIGN §2.6).
 pub(crate) fn printable(text: &str) -> String {

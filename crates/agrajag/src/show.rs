@@ -154,29 +154,25 @@ pub(crate) fn warnings(warnings: &[v1::Warning], stale: bool) -> Vec<String> {
     lines
 }
 
-/// Where a diagnostic points: `FILE:LINE:COLUMN`.
-pub(crate) fn location(diagnostic: &v1::RuleDiagnostic) -> String {
-    let mut text = diagnostic.file.clone();
-    if diagnostic.line > 0 {
-        text.push_str(&format!(":{}", diagnostic.line));
-        if diagnostic.column > 0 {
-            text.push_str(&format!(":{}", diagnostic.column));
-        }
-    }
-    text
-}
-
-/// Diagnostics of rules, one paragraph each.
+/// Diagnostics of rules, one paragraph each, as the checker itself writes them (DESIGN §6).
 pub(crate) fn diagnostics(diagnostics: &[v1::RuleDiagnostic]) -> Vec<String> {
     diagnostics
         .iter()
         .map(|it| {
-            let severity = word::<v1::RuleSeverity>(it.severity).to_ascii_lowercase();
-            let rule = if it.rule_id.is_empty() { String::new() } else { format!(" rule `{}`", it.rule_id) };
-            let field = if it.field.is_empty() { String::new() } else { format!(" `{}`", it.field) };
-            let whose =
-                if rule.is_empty() && field.is_empty() { String::new() } else { format!("{rule}{field}:") };
-            printable(&format!("{}: {severity}:{whose} {}", location(it), it.message))
+            let severity = match it.severity() {
+                v1::RuleSeverity::Error => checker::Severity::Error,
+                v1::RuleSeverity::Warning | v1::RuleSeverity::Unspecified => checker::Severity::Warning,
+            };
+            let finding = checker::Diagnostic {
+                severity,
+                source: it.file.clone(),
+                line: it.line,
+                column: it.column,
+                field: it.field.clone(),
+                rule_id: Some(it.rule_id.clone()).filter(|it| !it.is_empty()),
+                message: it.message.clone(),
+            };
+            printable(&finding.to_string())
         })
         .collect()
 }
@@ -203,8 +199,12 @@ fn cooldown(cooldown: &v1::Cooldown) -> String {
     if until.is_empty() {
         return "none".to_owned();
     }
-    let state = if cooldown.active { "running already" } else { "begun" };
     let scope = word::<v1::Scope>(cooldown.scope);
+    if cooldown.hits == 0 {
+        // Nothing was counted: an explanation, or a server that observes.
+        return format!("would run until {until} at {scope}");
+    }
+    let state = if cooldown.active { "running already" } else { "begun" };
     format!("{state}, until {until} at {scope}: failure {} in window {}", cooldown.hits, cooldown.episodes)
 }
 

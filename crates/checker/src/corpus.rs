@@ -6,7 +6,7 @@
 mod row;
 mod score;
 
-pub use row::{Certainty, Expected, Row, RowError, parse_row, parse_rows};
+pub use row::{Certainty, EXAMPLE, Expected, Row, RowError, RowFault, parse_row, parse_rows};
 pub use score::{Got, Miss, OfCertainty, OfClass, OfUnclear, Score, got, score};
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use checker::corpus::{got, parse_row};
+use checker::corpus::{EXAMPLE, got, parse_row, parse_rows};
 use checker::{LayerKind, Options, RuleTable, Settings, bundled, parse};
 use chrono::TimeDelta;
 use health_model::{Classification, FailureKind, Fault, Policy, Remedy};
@@ -34,7 +34,7 @@ fn blocks() -> Vec<(usize, String, String)> {
 fn every_example_of_the_page_runs() {
     let mut table = RuleTable::bundled(Options::default());
     let mut findings: Option<Vec<String>> = None;
-    let (mut n_rules, mut n_failures, mut n_findings) = (0, 0, 0);
+    let (mut n_rules, mut n_failures, mut n_findings, mut n_rows) = (0, 0, 0, 0);
     for (at, info, text) in blocks() {
         match info.as_str() {
             "yaml" | "yaml bad" => {
@@ -59,11 +59,21 @@ fn every_example_of_the_page_runs() {
                 run(&table, at, &serde_json::from_str(&text).unwrap());
                 n_failures += 1;
             }
+            // The rows: the first is the one that help and errors show.
+            "jsonl" => {
+                let rows = parse_rows(&text).unwrap();
+                assert!(text.lines().any(|it| it == EXAMPLE), "line {at}");
+                assert!(rows.len() >= 2, "line {at}");
+                n_rows += rows.len();
+            }
+            // What to type: nothing that the checker reads.
+            "sh" => {}
             other => panic!("line {at}: what is a block of `{other}`?"),
         }
     }
     assert!(findings.is_none());
     assert!(n_rules >= 5 && n_failures >= 8 && n_findings >= 7, "{n_rules} {n_failures} {n_findings}");
+    assert!(n_rows >= 2, "{n_rows}");
 }
 
 fn run(table: &RuleTable, at: usize, example: &Value) {

@@ -150,7 +150,11 @@ impl Metrics {
                 } else {
                     "agrajag.rule.warnings"
                 })
-                .with_description("findings in the rules of all layers")
+                .with_description(if severity == "error" {
+                    "errors in the rules of all layers"
+                } else {
+                    "warnings about the rules of all layers"
+                })
                 .with_callback(move |it| it.observe(read(&service), &[]))
                 .build();
         }

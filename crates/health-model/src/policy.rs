@@ -1,4 +1,4 @@
-//! Every constant of the model, with its source. A tenant may change those that are fields of [`Policy`].
+//! Every constant of the model, with its source. Those that are fields of [`Policy`] can be set, for the whole server.
 
 use chrono::TimeDelta;
 

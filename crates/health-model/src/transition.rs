@@ -199,8 +199,10 @@ fn mark(document: &mut Document, mark: &Mark, policy: &Policy, now: Instant) -> 
     document.last_checked_at = Some(document.last_checked_at.map_or(now, |it| it.max(now)));
     if mark.status == Status::Ok {
         document.last_success_at = document.last_checked_at;
-        if mark.origin != Origin::Success {
-            document.cooldowns.clear(); // R52: WORKING clears all entries.
+        // R52: WORKING clears all entries, where somebody says so who knows. A success ends its own windows; a connection
+        // event writes status and history only (R57), or a flapping server would never back off.
+        if !matches!(mark.origin, Origin::Success | Origin::Event) {
+            document.cooldowns.clear();
         }
     }
     if !same {

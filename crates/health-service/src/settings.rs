@@ -81,7 +81,7 @@ pub struct Settings {
     pub sweep_every: TimeDelta,
     /// Answers kept for repeated reports. Default 65,536.
     pub report_limit: usize,
-    /// Streams open at once. Default 1,024.
+    /// Streams open at once. Default 1,000.
     pub watch_limit: usize,
 }
 
@@ -108,7 +108,7 @@ impl Default for Settings {
             tombstone_retention: TimeDelta::hours(24),
             sweep_every: TimeDelta::minutes(10),
             report_limit: 65_536,
-            watch_limit: 1_024,
+            watch_limit: 1_000,
         }
     }
 }

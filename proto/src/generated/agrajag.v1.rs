@@ -3839,7 +3839,7 @@ pub struct Success {
     /// as zero, negative as zero, more than 24 hours as 24 hours.
     #[prost(message, optional, tag = "6")]
     pub elapsed: ::core::option::Option<::prost_types::Duration>,
-    /// The operation inside the tool, as in Failure.
+    /// The operation inside the tool, as in Failure. Not used yet.
     #[prost(string, tag = "7")]
     pub operation: ::prost::alloc::string::String,
     /// The signature that is over. Only needed where the server is configured to clear by signature.

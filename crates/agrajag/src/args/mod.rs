@@ -7,6 +7,7 @@ pub(crate) mod call;
 pub(crate) mod caller;
 pub(crate) mod failure;
 pub(crate) mod key;
+pub(crate) mod rules;
 pub(crate) mod time;
 pub(crate) mod tool;
 
@@ -15,7 +16,8 @@ use std::io::{self, Read};
 
 use crate::error::Error;
 
-/// Reads at most `limit` bytes of a file, or of standard input for `-`. Bytes that are no text are replaced.
+/// Reads at most `limit` bytes of a file, or of standard input for `-`. Bytes that are no text are replaced. `flag` is
+/// empty for a file that stands alone.
 ///
 /// # Errors
 ///
@@ -30,7 +32,8 @@ pub(crate) fn read(flag: &str, file: &str, limit: u64) -> Result<String, Error> 
     match result {
         Ok(_) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) => Err(Error::input(
-            format!("`{flag} {file}` cannot be read: {error}"),
+            // A file that stands alone on the command line has no flag to be named.
+            format!("`{}` cannot be read: {error}", format!("{flag} {file}").trim_start()),
             "name a file that you may read, or `-` for standard input",
         )),
     }

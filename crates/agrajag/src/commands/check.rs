@@ -13,7 +13,7 @@ use crate::show;
 /// Flags of `check`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
-    /// Makes a repeated report count once: the same id within 10 minutes changes nothing again.
+    /// Makes a repeated report count once: the same id within an hour changes nothing again.
     #[arg(long, value_name = "ID")]
     report_id: Option<String>,
     /// A revision of an earlier answer: this one is to know at least that much.

@@ -3,13 +3,13 @@
 //! Asks the server of the flags, or with `--local` one of its own that holds nothing but rules.
 
 use std::io;
-use std::path::PathBuf;
 
 use agrajag_proto::v1;
 
 use super::{Context, write_warnings};
 use crate::args::call::CallArgs;
 use crate::args::read;
+use crate::args::rules::{MAX_LAYER, RulesPath, rules_path};
 use crate::error::{Error, Exit};
 use crate::local::{Local, Packs};
 use crate::output::{Out, printable};
@@ -17,22 +17,17 @@ use crate::show;
 use crate::table::Table;
 use crate::wire::word;
 
-/// One byte more than the server takes, so that it is the one to say so.
-const MAX_LAYER: u64 = (512 << 10) + 1;
-
 /// Flags of `explain`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
-    /// A rule file to try in the place of the caller's project layer; `-` is standard input.
-    #[arg(long, value_name = "FILE")]
-    rules_file: Option<String>,
+    /// A rule file to try in the place of the caller's project layer, `-` is standard input; or with `--local` a
+    /// directory with the layers of tenants and projects: `DIR/TENANT[/PROJECT]/_vance/agrajag/error-patterns.yaml`.
+    #[arg(long, visible_alias = "rules-file", value_name = "FILE|DIR", value_parser = rules_path)]
+    rules: Option<RulesPath>,
     /// Ask no server: the rules of this program, with those of `--rules` if given.
     #[arg(long)]
     local: bool,
-    /// With `--local`: the directory with the rule layers of tenants and projects.
-    #[arg(long, value_name = "DIR", requires = "local")]
-    rules: Option<PathBuf>,
-    /// With `--local`: the rule packs in force.
+    /// With `--local`: the rule packs in force; no pack ships yet.
     #[arg(long, value_name = "PACKS", default_value = "all", requires = "local")]
     packs: Packs,
     /// Show every rule, not only those of which a field matched.
@@ -47,14 +42,21 @@ pub(crate) async fn run(args: &Args, context: &mut Context) -> Result<Exit, Erro
     let request = request(args)?;
     let tool = request.tool.as_ref().map_or_else(String::new, |it| it.name.clone());
     let response = if args.local {
-        let local = Local::in_memory(args.rules.clone(), args.packs).await?;
+        let documents = match &args.rules {
+            Some(RulesPath::Directory(directory)) => Some(directory.clone()),
+            _ => None,
+        };
+        let local = Local::in_memory(documents, args.packs).await?;
         let remote = local.connect(context.global.timeout).await?;
         let response = remote.answer(remote.health().explain(remote.request(request)).await);
         local.stop().await?;
         response?
     } else {
-        let remote = context.connect().await?;
-        remote.answer(remote.health().explain(remote.request(request)).await)?
+        let asked = async {
+            let remote = context.connect().await?;
+            remote.answer(remote.health().explain(remote.request(request)).await)
+        };
+        asked.await.map_err(|error| error.or_else_do("ask no server with `--local`"))?
     };
     context.out.answer(&response, |out| render(out, &tool, &response, args.all))?;
     Ok(Exit::Ok)
@@ -62,7 +64,18 @@ pub(crate) async fn run(args: &Args, context: &mut Context) -> Result<Exit, Erro
 
 fn request(args: &Args) -> Result<v1::ExplainRequest, Error> {
     let request = args.call.to_request()?;
-    let rules_yaml = args.rules_file.as_ref().map(|it| read("--rules-file", it, MAX_LAYER)).transpose()?;
+    let rules_yaml = match &args.rules {
+        None => None,
+        Some(RulesPath::File(file)) => Some(read("--rules", file, MAX_LAYER)?),
+        // A server reads its own directory.
+        Some(RulesPath::Directory(_)) if args.local => None,
+        Some(RulesPath::Directory(directory)) => {
+            return Err(Error::input(
+                format!("`--rules {}` is a directory, and a server takes one file", directory.display()),
+                "name a rule file, or ask no server with `--local`",
+            ));
+        }
+    };
     Ok(v1::ExplainRequest {
         caller: request.caller,
         tool: request.tool,
@@ -209,12 +222,18 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_file_is_sent_and_local_flags_need_local() {
+    fn a_rule_file_is_sent_and_a_directory_needs_local() {
         let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
         io::Write::write_all(&mut file, b"patterns: []\n").expect("written");
         let path = file.path().to_str().expect("UTF-8");
-        let line = Line::parse_from(["explain", "--tool", "x", "--rules-file", path]);
-        assert_eq!(request(&line.args).expect("usable").rules_yaml.as_deref(), Some("patterns: []\n"));
-        assert!(Line::try_parse_from(["explain", "--tool", "x", "--rules", "."]).is_err());
+        for flag in ["--rules", "--rules-file"] {
+            let line = Line::parse_from(["explain", "--tool", "x", flag, path]);
+            assert_eq!(request(&line.args).expect("usable").rules_yaml.as_deref(), Some("patterns: []\n"));
+        }
+        let line = Line::parse_from(["explain", "--tool", "x", "--rules", "."]);
+        let error = request(&line.args).expect_err("a server takes no directory");
+        assert!(error.to_text().contains("--local"), "{}", error.to_text());
+        let line = Line::parse_from(["explain", "--tool", "x", "--rules", ".", "--local"]);
+        assert_eq!(request(&line.args).expect("usable").rules_yaml, None);
     }
 }

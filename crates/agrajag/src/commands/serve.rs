@@ -19,6 +19,9 @@ use crate::output::{Format, Out, printable};
 /// What to do about a setting that cannot be used.
 const CONFIG_REMEDY: &str = "correct the setting; `agrajag serve --print-config` shows all of them";
 
+/// Where a client asks that is told nothing else.
+const DEFAULT_ADDRESS: &str = "127.0.0.1:4242";
+
 /// Flags of `serve`.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Args {
@@ -39,13 +42,14 @@ pub(crate) struct SettingArgs {
     /// The store: `sqlite:PATH`, `postgres://…` or `memory:` [default: SQLite in the user's data directory].
     #[arg(long, value_name = "URL")]
     store: Option<String>,
-    /// The directory with the rule layers of tenants and projects; changes count within 2 seconds.
+    /// The directory with the rule layers of tenants and projects, in files
+    /// `DIR/<tenant>/[<project>/]_vance/agrajag/error-patterns.yaml`; changes count within 2 seconds.
     #[arg(long, value_name = "DIR")]
     documents: Option<String>,
     /// The configuration file [default: agrajag.yaml in the working directory, if there is one].
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Allow an address that other machines reach, without TLS and tokens.
+    /// Allow an address that other machines reach. TLS and tokens are not built in yet: put a proxy in front.
     #[arg(long)]
     insecure: bool,
     /// `observe` gives all verdicts and writes nothing [default: active].
@@ -54,7 +58,7 @@ pub(crate) struct SettingArgs {
     /// Refuse to start while the store cannot be reached, instead of starting without.
     #[arg(long)]
     require_store: bool,
-    /// The rule packs: `all` or `none` [default: all].
+    /// The rule packs: `all` or `none`; no pack ships yet [default: all].
     #[arg(long, value_name = "PACKS")]
     packs: Option<String>,
     /// Where to serve /metrics, if not on the main port.
@@ -143,8 +147,12 @@ fn announce(out: &mut Out, server: &Server) -> io::Result<()> {
     match out.format() {
         Format::Table => {
             out.line(&format!("Agrajag serves gRPC and JSON at http://{address}; Ctrl-C ends it. Try:"))?;
+            let server = match address.to_string().as_str() {
+                DEFAULT_ADDRESS => String::new(),
+                other => format!(" --server http://{other}"),
+            };
             out.line(&format!(
-                "  agrajag check --server http://{address} --tool jira_search --http-status 403"
+                "  agrajag check{server} --tool jira_search --user alice --exception-type ConnectionRefusedError"
             ))?;
         }
         Format::Json => out.line(&json!({ "listening": format!("http://{address}") }).to_string())?,

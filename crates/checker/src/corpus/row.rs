@@ -2,28 +2,51 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use health_model::{Classification, Failure, Instant, Target, Tool, ToolKind};
-use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::parse::parse_duration;
 
-/// Why a line is no row.
-#[derive(Debug, thiserror::Error)]
-#[error("line {line}: not a corpus row; expected an object with `id`, `tool`, `error` and `expected`")]
+/// A complete row, the shortest that is useful: for help, remedies and `docs/rules.md`.
+pub const EXAMPLE: &str = r#"{"id": "jira-1", "tool": {"name": "jira_search", "kind": "rest"}, "error": {"httpStatus": 403, "body": "forbidden"}, "expected": "USER_PERMISSION"}"#;
+
+/// Why a text is no row: the line, the field and what is wanted there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {fault}")]
 pub struct RowError {
     /// The line, from 1.
     pub line: usize,
-    /// What the reader met.
-    #[source]
-    pub source: serde_json::Error,
+    /// What is wrong in it.
+    pub fault: RowFault,
+}
+
+/// Why one line is no row.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RowFault {
+    /// The line is no JSON.
+    #[error("no JSON at column {column}, wanted one object a line")]
+    Json {
+        /// The column, from 1, at which the reader stopped.
+        column: usize,
+    },
+    /// A field is missing or holds something unusable.
+    #[error("{} {found}, wanted {wanted}", if .field.is_empty() { "the row".to_owned() } else { format!("`{field}`") })]
+    Field {
+        /// The field as a path like `expected.classification`; empty for the row itself.
+        field: String,
+        /// What was found: `is missing`, or what it is.
+        found: String,
+        /// What is wanted there.
+        wanted: String,
+    },
 }
 
 /// How sure the label is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Certainty {
     /// Both readers agreed and were sure.
     Certain,
-    /// Both readers agreed.
+    /// Both readers agreed, or one person labelled the row: what a row that does not say has.
+    #[default]
     Likely,
     /// They differed; either label counts as right.
     Contested,
@@ -87,74 +110,211 @@ impl Expected {
 /// Reads the rows of a text, one a line; blank lines are passed over.
 ///
 /// # Errors
-/// The first line that is no row.
+/// The first line that is no row, with its field.
 pub fn parse_rows(text: &str) -> Result<Vec<Row>, RowError> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    lines.map(|(at, line)| parse_row(line).map_err(|source| RowError { line: at + 1, source })).collect()
+    lines.map(|(at, line)| parse_row(line).map_err(|fault| RowError { line: at + 1, fault })).collect()
 }
 
-/// Reads one row.
+/// Reads one row. Fields that it does not know are passed over, so that a row may carry its source.
 ///
 /// # Errors
 /// The text is no JSON object of a row's shape.
-pub fn parse_row(line: &str) -> Result<Row, serde_json::Error> {
-    let raw: RawRow = serde_json::from_str(line)?;
-    let tool = Tool {
-        name: raw.tool.name,
-        kind: raw.tool.kind.as_deref().and_then(|it| it.to_ascii_uppercase().parse::<ToolKind>().ok()),
-        target: match raw.tool.target.as_deref() {
-            Some("fixed") => Some(Target::Fixed),
-            Some("argument") => Some(Target::Argument),
-            _ => None,
-        },
-        ..Tool::default()
-    };
-    let headers: Vec<(String, String)> = raw
-        .error
-        .headers
-        .into_iter()
-        .map(|(name, value)| (name.to_ascii_lowercase(), plain(&value)))
-        .collect();
-    let date = headers.iter().find(|(name, _)| name == "date");
+pub fn parse_row(line: &str) -> Result<Row, RowFault> {
+    let json: Value =
+        serde_json::from_str(line).map_err(|error| RowFault::Json { column: error.column().max(1) })?;
+    let row = Fields::of("", &json, "an object with `id`, `tool`, `error` and `expected`")?;
+    let (tool, error) = (row.object("tool", "an object with `name`")?, row.object("error", AN_ERROR)?);
+    let failure = failure(&error)?;
+    let date = failure.headers.iter().find(|(name, _)| name == "date");
     let now = date
         .and_then(|(_, it)| DateTime::parse_from_rfc2822(it).ok())
         .map_or_else(fixed_now, |it| it.to_utc());
-    let code = raw.error.error_code.as_ref().map(plain).filter(|it| !it.is_empty());
-    let failure = Failure {
-        http_status: raw.error.http_status,
+    Ok(Row {
+        id: row.required_text("id")?,
+        runtime: row.text("runtime")?.unwrap_or_default(),
+        tool: Tool {
+            name: tool.required_text("name")?,
+            kind: tool.text("kind")?.and_then(|it| it.to_ascii_uppercase().parse::<ToolKind>().ok()),
+            target: match tool.text("target")?.as_deref() {
+                Some("fixed") => Some(Target::Fixed),
+                Some("argument") => Some(Target::Argument),
+                _ => None,
+            },
+            ..Tool::default()
+        },
+        failure,
+        expected: expected(&row)?,
+        now,
+    })
+}
+
+fn failure(error: &Fields<'_>) -> Result<Failure, RowFault> {
+    let headers = match error.given("headers") {
+        None => Vec::new(),
+        Some(value) => match value.as_object() {
+            Some(headers) => {
+                headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), plain(value))).collect()
+            }
+            None => return Err(error.wrong("headers", "an object of names and values")),
+        },
+    };
+    let http_status = match error.given("httpStatus") {
+        None => None,
+        Some(value) => match value.as_u64().and_then(|it| u16::try_from(it).ok()) {
+            Some(status) => Some(status),
+            None => return Err(error.wrong("httpStatus", "a number such as 403")),
+        },
+    };
+    let code = error.given("errorCode").map(plain).filter(|it| !it.is_empty());
+    Ok(Failure {
+        http_status,
         headers,
-        exception_type: raw.error.exception_type,
+        exception_type: error.text("exceptionType")?,
         json_rpc_code: code.as_deref().and_then(json_rpc_code),
         sql_state: code.clone().filter(|it| is_sql_state(it)),
         grpc_status: code.clone().filter(|it| GRPC_STATUSES.contains(&it.as_str())),
         error_code: code,
-        message: raw.error.message.unwrap_or_default(),
-        body: raw.error.body.unwrap_or_default(),
+        message: error.text("message")?.unwrap_or_default(),
+        body: error.text("body")?.unwrap_or_default(),
         ..Failure::default()
+    })
+}
+
+/// The label: the name of a class alone, or an object.
+fn expected(row: &Fields<'_>) -> Result<Expected, RowFault> {
+    const WANTED: &str = "a class, or an object with `classification`";
+    if let Some(Value::String(_)) = row.given("expected") {
+        return Ok(Expected {
+            classification: row.class("expected")?,
+            also_acceptable: Vec::new(),
+            certainty: Certainty::default(),
+            retry_after: None,
+        });
+    }
+    let label = row.object("expected", WANTED)?;
+    let also_acceptable = match label.given("alsoAcceptable") {
+        None => Vec::new(),
+        Some(Value::Array(classes)) => classes
+            .iter()
+            .map(|it| {
+                class(it)
+                    .ok_or_else(|| label.wrong("alsoAcceptable", &format!("a list of {}", classes_text())))
+            })
+            .collect::<Result<_, _>>()?,
+        Some(_) => return Err(label.wrong("alsoAcceptable", &format!("a list of {}", classes_text()))),
     };
-    let expected = Expected {
-        classification: raw.expected.classification,
-        also_acceptable: raw.expected.also_acceptable,
-        certainty: raw.expected.certainty,
-        retry_after: match raw.expected.retry_after {
-            None => None,
-            Some(text) => Some(parse_duration(&text).ok_or_else(|| {
-                serde::de::Error::custom(format!("`{text}` is no ISO-8601 duration of a fixed length"))
-            })?),
+    let certainty = match label.text("certainty")?.as_deref() {
+        None => Certainty::default(),
+        Some("certain") => Certainty::Certain,
+        Some("likely") => Certainty::Likely,
+        Some("contested") => Certainty::Contested,
+        Some(_) => return Err(label.wrong("certainty", "`certain`, `likely` or `contested`")),
+    };
+    let retry_after = match label.text("retryAfter")? {
+        None => None,
+        Some(text) => match parse_duration(&text) {
+            Some(span) => Some(span),
+            None => {
+                return Err(label.wrong("retryAfter", "an ISO-8601 duration of a fixed length such as PT20S"));
+            }
         },
     };
-    Ok(Row { id: raw.id, runtime: raw.runtime, tool, failure, expected, now })
+    Ok(Expected { classification: label.class("classification")?, also_acceptable, certainty, retry_after })
 }
+
+const AN_ERROR: &str =
+    "an object with what the failure shows, such as `httpStatus`, `exceptionType`, `message` or `body`";
+
+/// An object and where it stands in the row.
+struct Fields<'a> {
+    path: &'static str,
+    object: &'a Map<String, Value>,
+}
+
+impl<'a> Fields<'a> {
+    fn of(path: &'static str, value: &'a Value, wanted: &str) -> Result<Self, RowFault> {
+        match value.as_object() {
+            Some(object) => Ok(Self { path, object }),
+            None => Err(RowFault::Field {
+                field: path.to_owned(),
+                found: found(Some(value)),
+                wanted: wanted.to_owned(),
+            }),
+        }
+    }
+
+    /// The value, if there is one: `null` is none.
+    fn given(&self, name: &str) -> Option<&'a Value> {
+        self.object.get(name).filter(|it| !it.is_null())
+    }
+
+    fn object(&self, name: &'static str, wanted: &str) -> Result<Fields<'a>, RowFault> {
+        match self.given(name) {
+            Some(value) => Fields::of(name, value, wanted),
+            None => Err(self.wrong(name, wanted)),
+        }
+    }
+
+    fn text(&self, name: &str) -> Result<Option<String>, RowFault> {
+        match self.given(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(self.wrong(name, "a text")),
+        }
+    }
+
+    fn required_text(&self, name: &str) -> Result<String, RowFault> {
+        self.text(name)?.ok_or_else(|| self.wrong(name, "a text"))
+    }
+
+    fn class(&self, name: &str) -> Result<Classification, RowFault> {
+        self.given(name)
+            .and_then(class)
+            .ok_or_else(|| self.wrong(name, &format!("one of {}", classes_text())))
+    }
+
+    /// That the field is not what is wanted.
+    fn wrong(&self, name: &str, wanted: &str) -> RowFault {
+        let field = if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) };
+        RowFault::Field { field, found: found(self.given(name)), wanted: wanted.to_owned() }
+    }
+}
+
+fn class(value: &Value) -> Option<Classification> {
+    value.as_str().and_then(|it| it.parse().ok())
+}
+
+fn classes_text() -> String {
+    Classification::ALL.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// What a person reads of a value: short, and in the words of JSON.
+fn found(value: Option<&Value>) -> String {
+    match value {
+        None => "is missing".to_owned(),
+        Some(Value::Object(_)) => "is an object".to_owned(),
+        Some(Value::Array(_)) => "is a list".to_owned(),
+        Some(value) => {
+            let text = plain(value);
+            let short: String = text.chars().take(MAX_SHOWN).collect();
+            format!("is `{short}{}`", if short.len() < text.len() { "…" } else { "" })
+        }
+    }
+}
+
+/// Characters of a value that an error repeats.
+const MAX_SHOWN: usize = 60;
 
 /// The instant of a row without a `date` header.
 fn fixed_now() -> Instant {
     DateTime::<Utc>::from_timestamp(1_796_040_000, 0).unwrap_or_default()
 }
 
-fn plain(value: &serde_json::Value) -> String {
+fn plain(value: &Value) -> String {
     match value {
-        serde_json::Value::String(text) => text.clone(),
-        serde_json::Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
         other => other.to_string(),
     }
 }
@@ -191,50 +351,3 @@ const GRPC_STATUSES: [&str; 16] = [
     "DATA_LOSS",
     "UNAUTHENTICATED",
 ];
-
-#[derive(Deserialize)]
-struct RawRow {
-    id: String,
-    #[serde(default)]
-    runtime: String,
-    tool: RawTool,
-    error: RawError,
-    expected: RawExpected,
-}
-
-#[derive(Deserialize)]
-struct RawTool {
-    name: String,
-    #[serde(default)]
-    kind: Option<String>,
-    #[serde(default)]
-    target: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawError {
-    #[serde(default)]
-    http_status: Option<u16>,
-    #[serde(default)]
-    headers: std::collections::BTreeMap<String, serde_json::Value>,
-    #[serde(default)]
-    exception_type: Option<String>,
-    #[serde(default)]
-    error_code: Option<serde_json::Value>,
-    #[serde(default)]
-    message: Option<String>,
-    #[serde(default)]
-    body: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawExpected {
-    classification: Classification,
-    #[serde(default)]
-    also_acceptable: Vec<Classification>,
-    certainty: Certainty,
-    #[serde(default)]
-    retry_after: Option<String>,
-}

@@ -43,22 +43,58 @@ fn a_code_is_read_as_more_only_where_its_form_is_unambiguous() {
 }
 
 #[test]
-fn a_bad_line_is_named() {
+fn a_bad_line_is_named_with_field_and_what_is_wanted() {
     let good = r#"{"id": "a", "tool": {"name": "t"}, "error": {}, "expected": {"classification": "UNCLEAR", "certainty": "likely"}}"#;
     assert_eq!(parse_rows(&format!("\n{good}\n\n{good}\n")).unwrap().len(), 2);
-    for bad in [
-        "{}",
-        "x",
-        &good.replace("UNCLEAR", "BROKEN"),
-        &good.replace("\"likely\"", "\"likely\", \"retryAfter\": \"soon\""),
+    let classes = "one of TECHNICALLY_BROKEN, USER_SPECIFIC_TECHNICAL, USER_PERMISSION, USER_INPUT, INTERMITTENT, WORKING, UNCLEAR";
+    let with = |from: &str, to: &str| good.replace(from, to);
+    for (bad, told) in [
+        ("{}".to_owned(), "`tool` is missing, wanted an object with `name`".to_owned()),
+        ("x".to_owned(), "no JSON at column 1, wanted one object a line".to_owned()),
+        (
+            "[]".to_owned(),
+            "the row is a list, wanted an object with `id`, `tool`, `error` and `expected`".to_owned(),
+        ),
+        (with("\"a\"", "7"), "`id` is `7`, wanted a text".to_owned()),
+        (with("{\"name\": \"t\"}", "{}"), "`tool.name` is missing, wanted a text".to_owned()),
+        (
+            with("\"error\": {}", "\"error\": {\"httpStatus\": \"403\"}"),
+            "`error.httpStatus` is `403`, wanted a number such as 403".to_owned(),
+        ),
+        (
+            with("\"error\": {}", "\"error\": {\"headers\": []}"),
+            "`error.headers` is a list, wanted an object of names and values".to_owned(),
+        ),
+        (with("UNCLEAR", "BROKEN"), format!("`expected.classification` is `BROKEN`, wanted {classes}")),
+        (
+            with("{\"classification\": \"UNCLEAR\", \"certainty\": \"likely\"}", "\"BROKEN\""),
+            format!("`expected` is `BROKEN`, wanted {classes}"),
+        ),
+        (
+            with("likely", "maybe"),
+            "`expected.certainty` is `maybe`, wanted `certain`, `likely` or `contested`".to_owned(),
+        ),
+        (
+            with("\"likely\"", "\"likely\", \"retryAfter\": \"soon\""),
+            "`expected.retryAfter` is `soon`, wanted an ISO-8601 duration of a fixed length such as PT20S"
+                .to_owned(),
+        ),
     ] {
         let error = parse_rows(&format!("{good}\n{bad}")).unwrap_err();
-        assert_eq!(error.line, 2);
-        assert_eq!(
-            error.to_string(),
-            "line 2: not a corpus row; expected an object with `id`, `tool`, `error` and `expected`"
-        );
+        assert_eq!(error.to_string(), format!("line 2: {told}"));
     }
+}
+
+#[test]
+fn a_label_may_be_a_class_alone_and_is_likely_unless_it_says_more() {
+    let short = parse_row(EXAMPLE).unwrap();
+    let label = r#"{"classification": "USER_PERMISSION"}"#;
+    let long = parse_row(&EXAMPLE.replace("\"USER_PERMISSION\"", label)).unwrap();
+    assert_eq!(short, long);
+    assert_eq!(short.expected.certainty, Certainty::Likely);
+    let table = RuleTable::bundled(Options::default());
+    let score = score(&[short], &table, &Policy::default(), &Settings::default());
+    assert_eq!((score.right, score.likely), (1, OfCertainty { rows: 1, right: 1 }));
 }
 
 /// The terms, each counted by hand.

@@ -4,9 +4,9 @@ use std::io;
 
 use agrajag_proto::v1;
 
-use super::{MAX_LAYER, OwnerArgs};
 use crate::args::caller::DEFAULT_TENANT;
 use crate::args::read;
+use crate::args::rules::MAX_LAYER;
 use crate::args::time::shown_in_column;
 use crate::commands::{Context, write_warnings};
 use crate::error::{Error, Exit};
@@ -46,8 +46,12 @@ pub(crate) struct DeleteArgs {
 /// Whose layer, and who changes it. Without a project it is the tenant's own.
 #[derive(Debug, Clone, clap::Args)]
 struct ChangeArgs {
-    #[command(flatten)]
-    owner: OwnerArgs,
+    /// The tenant.
+    #[arg(long, value_name = "ID", default_value = DEFAULT_TENANT)]
+    tenant: String,
+    /// The project [default: the tenant's own layer].
+    #[arg(long, value_name = "ID")]
+    project: Option<String>,
     /// The version that is to be replaced: another one in the store is refused. 0: there must be none.
     #[arg(long, value_name = "N")]
     expected_version: Option<u64>,
@@ -73,11 +77,11 @@ pub(super) async fn list(args: ListArgs, context: &mut Context) -> Result<Exit, 
 
 /// Puts a layer.
 pub(super) async fn put(args: PutArgs, context: &mut Context) -> Result<Exit, Error> {
-    let yaml = read("FILE", &args.file, MAX_LAYER)?;
+    let yaml = read("", &args.file, MAX_LAYER)?;
     let remote = context.connect().await?;
     let request = v1::PutRuleLayerRequest {
-        tenant_id: args.change.owner.tenant,
-        project_id: args.change.owner.project.unwrap_or_default(),
+        tenant_id: args.change.tenant,
+        project_id: args.change.project.unwrap_or_default(),
         yaml,
         by: args.change.by.unwrap_or_default(),
         expected_version: args.change.expected_version,
@@ -94,8 +98,8 @@ pub(super) async fn put(args: PutArgs, context: &mut Context) -> Result<Exit, Er
 pub(super) async fn delete(args: DeleteArgs, context: &mut Context) -> Result<Exit, Error> {
     let remote = context.connect().await?;
     let request = v1::DeleteRuleLayerRequest {
-        tenant_id: args.change.owner.tenant,
-        project_id: args.change.owner.project.unwrap_or_default(),
+        tenant_id: args.change.tenant,
+        project_id: args.change.project.unwrap_or_default(),
         by: args.change.by.unwrap_or_default(),
         expected_version: args.change.expected_version,
     };
@@ -116,7 +120,7 @@ fn render(out: &mut Out, layers: &[v1::RuleLayer]) -> io::Result<()> {
     for layer in layers {
         table.row([
             &layer.tenant_id,
-            if layer.project_id.is_empty() { "(its own)" } else { &layer.project_id },
+            if layer.project_id.is_empty() { "(tenant)" } else { &layer.project_id },
             &word::<v1::RuleLayerSource>(layer.source),
             &layer.version.to_string(),
             &layer.n_rules.to_string(),

@@ -7,19 +7,12 @@ mod score;
 mod show;
 mod validate;
 
-use std::path::PathBuf;
-
 use checker::{LayerKind, ParsedLayer};
 
 use super::Context;
 use crate::args::caller::DEFAULT_TENANT;
+use crate::args::rules::{DEFAULT_PROJECT, LAYER_FILE, MAX_LAYER, RulesPath, rules_path};
 use crate::error::{Error, Exit};
-
-/// One byte more than a layer may have, so that the parser says what is wrong with it.
-const MAX_LAYER: u64 = checker::limits::MAX_FILE_BYTES as u64 + 1;
-
-/// Where a layer is, below the folder of its tenant or project (R104).
-const LAYER_FILE: &str = "_vance/agrajag/error-patterns.yaml";
 
 /// Verbs of `rules`.
 #[derive(Debug, Clone, clap::Subcommand)]
@@ -29,8 +22,10 @@ pub(crate) enum Command {
     /// List the rules in the order in which they are tried, with the layer each comes from.
     Show(show::Args),
     /// Score labelled failures with the rules: coverage, precision, overclaimed, harm.
+    #[command(after_help = score::row_help())]
     Test(score::Args),
     /// List the rule layers of a tenant, from files and from the store.
+    #[command(visible_alias = "list")]
     Layers(layers::ListArgs),
     /// Put a rule layer into the store of a server.
     Put(layers::PutArgs),
@@ -64,9 +59,10 @@ struct OwnerArgs {
 /// Which layers lie over the bundled rules.
 #[derive(Debug, Clone, clap::Args)]
 struct LayerArgs {
-    /// The directory with the rule layers of tenants and projects: `DIR/TENANT[/PROJECT]/_vance/agrajag/error-patterns.yaml`.
-    #[arg(long, value_name = "DIR")]
-    rules: Option<PathBuf>,
+    /// Rules to lay over the shipped ones: a file, which counts as the project's layer (`-` is standard input), or a
+    /// directory with the layers of tenants and projects: `DIR/TENANT[/PROJECT]/_vance/agrajag/error-patterns.yaml`.
+    #[arg(long, value_name = "FILE|DIR", value_parser = rules_path)]
+    rules: Option<RulesPath>,
     #[command(flatten)]
     owner: OwnerArgs,
 }
@@ -76,17 +72,18 @@ impl LayerArgs {
     ///
     /// # Errors
     ///
-    /// [`Error::Input`] if the directory or a layer in it cannot be read.
+    /// [`Error::Input`] if the file or a layer in the directory cannot be read.
     fn read(&self) -> Result<Vec<ParsedLayer>, Error> {
-        let Some(root) = &self.rules else { return Ok(Vec::new()) };
-        if !root.is_dir() {
-            return Err(Error::input(
-                format!("`--rules {}` is no directory", root.display()),
-                "name the directory that holds a folder for each tenant",
-            ));
-        }
+        let root = match &self.rules {
+            None => return Ok(Vec::new()),
+            Some(RulesPath::File(file)) => {
+                let text = crate::args::read("--rules", file, MAX_LAYER)?;
+                return Ok(vec![checker::parse(LayerKind::Project, file, &text)]);
+            }
+            Some(RulesPath::Directory(root)) => root,
+        };
         let tenant = root.join(&self.owner.tenant);
-        let project = tenant.join(self.owner.project.as_deref().unwrap_or("default"));
+        let project = tenant.join(self.owner.project.as_deref().unwrap_or(DEFAULT_PROJECT));
         let mut layers = Vec::new();
         for (kind, folder) in [(LayerKind::Tenant, tenant), (LayerKind::Project, project)] {
             let file = folder.join(LAYER_FILE);
@@ -100,6 +97,6 @@ impl LayerArgs {
 
 /// Reads and parses one layer.
 fn read_layer(kind: LayerKind, file: &str) -> Result<ParsedLayer, Error> {
-    let text = crate::args::read("FILE", file, MAX_LAYER)?;
+    let text = crate::args::read("", file, MAX_LAYER)?;
     Ok(checker::parse(kind, file, &text))
 }

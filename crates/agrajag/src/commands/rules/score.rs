@@ -12,7 +12,7 @@ use super::LayerArgs;
 use crate::args::read;
 use crate::commands::Context;
 use crate::error::{Error, Exit};
-use crate::local::{Packs, with_causes};
+use crate::local::Packs;
 use crate::output::{Format, Out, printable};
 use crate::show::plural;
 use crate::table::Table;
@@ -23,10 +23,10 @@ const MAX_FILE: u64 = 256 << 20;
 /// Flags of `rules test`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
-    /// A file of labelled failures, one JSON object a line; `-` is standard input.
+    /// A file of labelled failures, one JSON object a line (see below); `-` is standard input.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<String>,
-    /// The rule packs in force.
+    /// The rule packs in force: no pack ships yet.
     #[arg(long, value_name = "PACKS", default_value = "all")]
     packs: Packs,
     /// The specification's letter: no aliases of exception names, and an absent `healthAction` means none.
@@ -39,17 +39,26 @@ pub(crate) struct Args {
     layers: LayerArgs,
 }
 
+/// What a row is, for `--help`.
+pub(super) fn row_help() -> String {
+    format!(
+        "A row of FILE, on one line:\n  {}\n\n`expected` may also be an object: {{\"classification\": CLASS, \"alsoAcceptable\": [CLASS], \"certainty\": \n\"certain\", \"likely\" (the default) or \"contested\", \"retryAfter\": \"PT20S\"}}. `docs/rules.md` names every field.",
+        corpus::EXAMPLE
+    )
+}
+
 /// Scores and shows.
 pub(super) fn run(args: &Args, context: &mut Context) -> Result<Exit, Error> {
     let mut rows = Vec::new();
     for file in &args.files {
-        let text = read("FILE", file, MAX_FILE)?;
-        rows.extend(corpus::parse_rows(&text).map_err(|error| {
-            Error::input(
-                format!("`{file}`: {}", with_causes(&error)),
-                "write one JSON object a line, with `id`, `tool`, `error` and `expected`",
-            )
-        })?);
+        let text = read("", file, MAX_FILE)?;
+        let remedy = || format!("write one such object a line: {}", corpus::EXAMPLE);
+        let read = corpus::parse_rows(&text)
+            .map_err(|error| Error::input(format!("`{file}`: {error}"), remedy()))?;
+        if read.is_empty() {
+            return Err(Error::input(format!("`{file}` holds no row"), remedy()));
+        }
+        rows.extend(read);
     }
     let layers = args.layers.read()?;
     let table = table(&layers, args);

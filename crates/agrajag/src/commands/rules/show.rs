@@ -5,10 +5,11 @@ use std::io;
 use agrajag_proto::v1;
 
 use super::{LayerArgs, OwnerArgs};
+use crate::args::rules::Documents;
 use crate::commands::{Context, write_warnings};
 use crate::error::{Error, Exit};
 use crate::local::{Local, Packs};
-use crate::output::{Out, printable};
+use crate::output::{Format, Out, note, printable};
 use crate::show;
 use crate::table::Table;
 use crate::wire::word;
@@ -19,7 +20,7 @@ pub(crate) struct Args {
     /// Ask the server for what is in force there; else this program shows its own rules, with those of `--rules`.
     #[arg(long, conflicts_with_all = ["rules", "packs"])]
     effective: bool,
-    /// The rule packs in force.
+    /// The rule packs in force: no pack ships yet.
     #[arg(long, value_name = "PACKS", default_value = "all")]
     packs: Packs,
     /// Show the rules as YAML instead of a table.
@@ -32,18 +33,25 @@ pub(crate) struct Args {
 /// Asks and shows.
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Error> {
     let OwnerArgs { tenant, project } = args.layers.owner;
+    let documents = Documents::of(args.layers.rules.as_ref(), &tenant, project.as_deref())?;
     let request = v1::GetEffectiveRulesRequest { tenant_id: tenant, project_id: project.unwrap_or_default() };
-    let response = if args.effective {
+    let mut response = if args.effective {
         let remote = context.connect().await?;
         remote.answer(remote.admin().get_effective_rules(remote.request(request)).await)?
     } else {
-        let local = Local::in_memory(args.layers.rules, args.packs).await?;
+        if context.out.format() == Format::Table {
+            note("the rules of this program; `--effective` shows those of the server");
+        }
+        let local = Local::in_memory(documents.path(), args.packs).await?;
         let remote = local.connect(context.global.timeout).await?;
         let response = remote.answer(remote.admin().get_effective_rules(remote.request(request)).await);
         drop(remote);
         local.stop().await?;
         response?
     };
+    for it in &mut response.diagnostics {
+        it.file = documents.named(std::mem::take(&mut it.file));
+    }
     context
         .out
         .answer(&response, |out| if args.yaml { yaml(out, &response) } else { render(out, &response) })?;
@@ -90,7 +98,6 @@ fn yaml(out: &mut Out, response: &v1::GetEffectiveRulesResponse) -> io::Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::Format;
 
     #[test]
     fn the_list_shows_order_origin_and_what_is_never_reached() {
