@@ -251,3 +251,23 @@ fn rule(verdict: &v1::Verdict) -> String {
 pub(crate) fn plural(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A verdict that wrote nothing does not say that a window was begun.
+    #[test]
+    fn a_cooldown_that_is_not_kept_would_run() {
+        let window = |hits, active| v1::Cooldown {
+            hits,
+            active,
+            episodes: 1,
+            until: Some(prost_types::Timestamp { seconds: 1_796_047_500, nanos: 0 }),
+            scope: v1::Scope::User.into(),
+        };
+        assert!(cooldown(&window(0, false)).starts_with("would run until 2026-11-30"));
+        assert!(cooldown(&window(1, false)).starts_with("begun, until 2026-11-30"));
+        assert!(cooldown(&window(3, true)).ends_with("failure 3 in window 1"));
+    }
+}

@@ -88,8 +88,70 @@ fn test_shows_figures_and_a_confusion_matrix() {
 }
 
 #[test]
-fn a_line_that_is_no_failure_is_named() {
+fn a_line_that_is_no_failure_is_named_with_what_is_wanted() {
     let output = run(&["rules", "test", &fixture("bad-rules.yaml")]);
     assert_eq!(code(&output), 2);
-    assert!(stderr(&output).contains("line 1"), "{}", stderr(&output));
+    let text = stderr(&output);
+    assert!(text.contains("line 1") && text.contains("\"expected\": \"USER_PERMISSION\""), "{text}");
+    assert!(!text.contains("struct") && !text.contains("FILE "), "{text}");
+
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let empty = dir.path().join("empty.jsonl");
+    std::fs::write(&empty, "\n\n").expect("written");
+    let output = run(&["rules", "test", empty.to_str().expect("UTF-8")]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("holds no row"), "{}", stderr(&output));
+
+    // The example of the help is a row.
+    let help = stdout(&run(&["rules", "test", "--help"]));
+    let row = help.lines().map(str::trim).find(|it| it.starts_with("{\"id\"")).expect("a row");
+    let file = dir.path().join("one.jsonl");
+    std::fs::write(&file, row).expect("written");
+    let score = json(&run(&["rules", "test", file.to_str().expect("UTF-8"), "--output", "json"]));
+    assert_eq!((score["rows"].as_u64(), score["right"].as_u64()), (Some(1), Some(1)));
+}
+
+/// R123: a single file is the project's layer, for each of the commands that take rules.
+#[test]
+fn rules_may_be_one_file() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = |name: &str| dir.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (rules, bad, corpus) = (path("mine.yaml"), path("bad.yaml"), path("corpus.jsonl"));
+    let rule = "patterns:\n  - id: plan\n    before: http-403\n    match: { httpStatus: 403 }\n    signature: plan\n    \
+                classification: USER_SPECIFIC_TECHNICAL\n";
+    std::fs::write(&rules, rule).expect("written");
+    std::fs::write(&bad, rule.replace("403 }", "\"403\" }")).expect("written");
+    let row = r#"{"id": "a", "tool": {"name": "t"}, "error": {"httpStatus": 403}, "expected": "USER_SPECIFIC_TECHNICAL"}"#;
+    std::fs::write(&corpus, row).expect("written");
+
+    let score = json(&run(&["rules", "test", &corpus, "--rules", &rules, "--output", "json"]));
+    assert_eq!(score["right"].as_u64(), Some(1));
+
+    let shown = json(&run(&["rules", "show", "--rules", &rules, "--output", "json"]));
+    let list = shown["rules"].as_array().expect("rules");
+    let mine = list.iter().find(|it| it["ruleId"] == "plan").expect("the rule of the file");
+    assert_eq!(mine["origin"], "RULE_ORIGIN_PROJECT");
+
+    for flag in ["--rules", "--rules-file"] {
+        let line =
+            ["explain", "--local", flag, &rules, "--tool", "t", "--http-status", "403", "--output", "json"];
+        let answer = json(&run(&line));
+        assert_eq!(answer["verdict"]["ruleId"], "plan", "{answer}");
+    }
+
+    // A finding reads the same wherever it is shown, and names the file that was given.
+    let validated = stdout(&run(&["rules", "validate", &bad]));
+    let finding = validated.lines().next().expect("a finding");
+    let output = run(&["rules", "show", "--rules", &bad]);
+    assert!(finding.starts_with(&format!("{bad}:4:")), "{finding}");
+    assert!(stdout(&output).lines().any(|it| it == finding), "{finding}\n{}", stdout(&output));
+    assert!(stderr(&output).contains("`--effective`"), "{}", stderr(&output));
+}
+
+/// Without a server the remedy names the way that needs none.
+#[test]
+fn explain_without_a_server_names_local() {
+    let output = run(&["explain", "--server", "http://127.0.0.1:1", "--tool", "t", "--http-status", "403"]);
+    assert_eq!(code(&output), 3, "{}", stderr(&output));
+    assert!(stderr(&output).contains("`--local`"), "{}", stderr(&output));
 }

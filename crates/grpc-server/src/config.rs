@@ -21,7 +21,9 @@ pub use values::{Retention, Span, StoreUrl};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where gRPC and HTTP are served, one port for both. Port 0 takes a free one. Default `127.0.0.1:4242`.
+    /// Where gRPC and HTTP are served, one port for both. Port 0 takes a free one; `localhost` is
+    /// 127.0.0.1. Default `127.0.0.1:4242`.
+    #[serde(deserialize_with = "values::address")]
     pub listen: SocketAddr,
     /// Allows an address that other machines reach, without TLS and without tokens. Default `false`.
     pub insecure: bool,
@@ -234,6 +236,7 @@ pub struct Limits {
 #[serde(default, deny_unknown_fields)]
 pub struct Metrics {
     /// An address of their own. Default: `/metrics` on the port of `listen`.
+    #[serde(deserialize_with = "values::optional_address")]
     pub listen: Option<SocketAddr>,
     /// Counts verdicts by tool too. Every tool name makes a time series of its own. Default `false`.
     pub by_tool: bool,
@@ -437,5 +440,7 @@ fn within<T: PartialOrd + std::fmt::Display>(
     })
 }
 
+#[cfg(test)]
+mod docs_tests;
 #[cfg(test)]
 mod tests;

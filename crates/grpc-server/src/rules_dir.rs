@@ -4,7 +4,7 @@
 //! `DIR/TENANT/PROJECT/_vance/agrajag/error-patterns.yaml` a project's (R104). Stamps are looked at on a blocking thread,
 //! at most a second apart (DESIGN §6: in force within 2 s). What a rule means is none of this module's business.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,12 @@ const OWN_FOLDER: &str = "_vance";
 /// A file is not read beyond this; whoever reads the text refuses it as too long (DESIGN §6: 512 KiB).
 const MAX_BYTES: u64 = checker::limits::MAX_FILE_BYTES as u64 + 1;
 
+/// Entries of the documents directory that are looked at for files that are not read, at most.
+const MAX_WALKED: usize = 10_000;
+
+/// How deep that look goes: one level below where a project's layer stands.
+const MAX_DEPTH: usize = 6;
+
 /// What tells that a file is another one than before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
@@ -37,11 +43,15 @@ struct Stamp {
 pub(crate) struct RulesDir {
     root: PathBuf,
     seen: BTreeMap<PathBuf, Stamp>,
+    /// Whether it was looked at before.
+    looked: bool,
+    /// Files of which it was said that they are not read.
+    told: BTreeSet<PathBuf>,
 }
 
 impl RulesDir {
     pub(crate) fn new(root: PathBuf) -> Self {
-        Self { root, seen: BTreeMap::new() }
+        Self { root, seen: BTreeMap::new(), looked: false, told: BTreeSet::new() }
     }
 
     /// All layers if any of them is new, changed or gone since the last call; else `None`.
@@ -52,12 +62,37 @@ impl RulesDir {
         let found = find(&self.root)?;
         let stamps: BTreeMap<PathBuf, Stamp> =
             found.iter().map(|(_, path, stamp)| (path.clone(), *stamp)).collect();
+        let is_first = !std::mem::replace(&mut self.looked, true);
+        if is_first || stamps != self.seen {
+            self.warn(&stamps);
+        }
         if stamps == self.seen {
             return Ok(None);
         }
         let layers = found.into_iter().map(|(key, path, _)| read(&self.root, key, &path)).collect();
         self.seen = stamps;
         Ok(Some(layers))
+    }
+
+    /// Says what looks like a slip: no layer at all, and rule files at places where none is read, each once.
+    fn warn(&mut self, read: &BTreeMap<PathBuf, Stamp>) {
+        if read.is_empty() {
+            tracing::warn!(
+                directory = %self.root.display(),
+                "the documents directory holds no rule layer; they stand in \
+                 `<tenant>/[<project>/]_vance/agrajag/error-patterns.yaml` below it"
+            );
+        }
+        for file in unread(&self.root, read) {
+            if !self.told.contains(&file) {
+                tracing::warn!(
+                    file = %file.display(),
+                    "the file is not read; a layer stands in \
+                     `<tenant>/[<project>/]_vance/agrajag/error-patterns.yaml` below the documents directory"
+                );
+                self.told.insert(file);
+            }
+        }
     }
 
     /// Looks until `stop` and hands every change to `take`.
@@ -136,6 +171,38 @@ fn folders(dir: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     }
     folders.sort();
     Ok(folders)
+}
+
+/// YAML files below `root` that are no layer, as far as a bounded walk finds them. Links to folders are not followed,
+/// and names that begin with a dot are passed over, as where layers are looked for.
+fn unread(root: &Path, read: &BTreeMap<PathBuf, Stamp>) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![(root.to_owned(), 0)];
+    let mut walked = 0;
+    while let Some((folder, depth)) = folders.pop() {
+        let Ok(entries) = folder.read_dir() else { continue };
+        for entry in entries.flatten() {
+            walked += 1;
+            if walked > MAX_WALKED {
+                return found;
+            }
+            if entry.file_name().as_encoded_bytes().starts_with(b".") {
+                continue;
+            }
+            let Ok(kind) = entry.file_type() else { continue };
+            let path = entry.path();
+            if kind.is_dir() && depth < MAX_DEPTH {
+                folders.push((path, depth + 1));
+            } else if !kind.is_dir()
+                && path.extension().is_some_and(|it| it == "yaml" || it == "yml")
+                && !read.contains_key(&path)
+            {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
 }
 
 fn layer(key: RuleLayerKey, folder: &Path) -> Option<(RuleLayerKey, PathBuf, Stamp)> {
@@ -236,6 +303,26 @@ mod tests {
         assert!(layers[0].text.as_ref().unwrap_err().contains("UTF-8 at byte 0"));
         assert_eq!(layers[1].text.as_ref().unwrap().len() as u64, MAX_BYTES, "10 MB are not read");
         assert_eq!(layers[2].text.as_deref(), Ok("x"));
+    }
+
+    #[test]
+    fn files_that_are_not_read_are_found_and_told_once() {
+        let dir = tempfile::tempdir().unwrap();
+        put(dir.path(), "acme", b"a");
+        put(dir.path(), "acme/essay", b"b");
+        fs::write(dir.path().join("error-patterns.yaml"), "c").unwrap();
+        fs::write(dir.path().join("acme/rules.yml"), "d").unwrap();
+        fs::write(dir.path().join("acme/notes.md"), "e").unwrap();
+        put(dir.path(), "acme/essay/deeper", b"f");
+        fs::create_dir(dir.path().join("..data")).unwrap();
+        fs::write(dir.path().join("..data/hidden.yaml"), "g").unwrap();
+        let mut rules = RulesDir::new(dir.path().to_owned());
+        assert_eq!(rules.poll().unwrap().unwrap().len(), 2);
+        let told: Vec<_> =
+            rules.told.iter().map(|it| it.strip_prefix(dir.path()).unwrap().to_owned()).collect();
+        let deeper = Path::new("acme/essay/deeper").join(LAYER);
+        assert_eq!(told, [deeper, "acme/rules.yml".into(), "error-patterns.yaml".into()]);
+        assert_eq!(unread(dir.path(), &rules.seen).len(), 3);
     }
 
     #[test]

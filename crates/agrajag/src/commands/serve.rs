@@ -168,8 +168,12 @@ fn print_config(out: &mut Out, loaded: &Loaded) -> io::Result<()> {
             let mut settings = serde_json::to_value(&loaded.config)?;
             // The serialised form of the store holds its password.
             settings["store"] = json!(loaded.config.store.as_ref().map(ToString::to_string));
-            let object =
-                json!({ "settings": settings, "origins": loaded.origins, "warnings": loaded.warnings });
+            let object = json!({
+                "settings": settings,
+                "effectiveStore": loaded.store.as_ref().map(ToString::to_string),
+                "origins": loaded.origins,
+                "warnings": loaded.warnings,
+            });
             out.line(&object.to_string())?;
         }
     }

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use crate::parse::parse_duration;
 
 /// A complete row, the shortest that is useful: for help, remedies and `docs/rules.md`.
-pub const EXAMPLE: &str = r#"{"id": "jira-1", "tool": {"name": "jira_search", "kind": "rest"}, "error": {"httpStatus": 403, "body": "forbidden"}, "expected": "USER_PERMISSION"}"#;
+pub const EXAMPLE: &str =
+    r#"{"id": "a", "tool": {"name": "wiki"}, "error": {"httpStatus": 403}, "expected": "USER_PERMISSION"}"#;
 
 /// Why a text is no row: the line, the field and what is wanted there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

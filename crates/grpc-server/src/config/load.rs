@@ -1,7 +1,7 @@
 //! Where settings come from: defaults, then `agrajag.yaml`, then the environment, then flags; the later wins.
 //!
-//! The environment names a setting by its path in upper case: `limits.max_tools` is `AGRAJAG_LIMITS_MAX_TOOLS`. The
-//! names are derived from the settings themselves, so that none can be forgotten.
+//! The environment names a setting by its path in upper case: `limits.max_tools` is `AGRAJAG_LIMITS_MAX_TOOLS`, or
+//! `AGRAJAG_LIMITS__MAX_TOOLS`. The names are derived from the settings themselves, so that none can be forgotten.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Config, ConfigError};
+use super::{Config, ConfigError, StoreUrl};
 
 /// The configuration file that is looked for in the working directory if none is named.
 pub const DEFAULT_FILE: &str = "agrajag.yaml";
@@ -18,6 +18,9 @@ const PREFIX: &str = "AGRAJAG_";
 
 /// Variables with our prefix that are no settings of a server.
 const NO_SETTINGS: [&str; 3] = ["AGRAJAG_CONFIG", "AGRAJAG_SERVER", "AGRAJAG_OUTPUT"];
+
+/// What variables of tests begin with: they are no settings either.
+const TEST_PREFIX: &str = "AGRAJAG_TEST_";
 
 /// What a configuration is put together from.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +42,8 @@ pub struct Loaded {
     pub origins: BTreeMap<String, String>,
     /// What is odd and harmless, for example a variable that is no setting.
     pub warnings: Vec<String>,
+    /// The store that is opened: the one that is set, else the default; `None` if the environment has no place for it.
+    pub store: Option<StoreUrl>,
 }
 
 impl Sources {
@@ -69,10 +74,13 @@ impl Sources {
         };
         let settings = self.settings();
         for (name, value) in self.env.iter().filter(|(name, _)| name.starts_with(PREFIX)) {
-            if let Some(path) = settings.get(name) {
+            if let Some(path) = settings.get(&name.replace("__", "_")) {
                 set(&mut tree, path, value, &format!("environment variable {name}"), &mut origins)?;
-            } else if !NO_SETTINGS.contains(&name.as_str()) {
-                warnings.push(format!("environment variable `{name}` is no setting and is ignored"));
+            } else if !NO_SETTINGS.contains(&name.as_str()) && !name.starts_with(TEST_PREFIX) {
+                let meant = nearest(name, settings.keys().map(String::as_str).chain(NO_SETTINGS))
+                    .map(|it| format!("; is `{it}` meant?"))
+                    .unwrap_or_default();
+                warnings.push(format!("environment variable `{name}` is no setting and is ignored{meant}"));
             }
         }
         for (path, value) in &self.flags {
@@ -91,7 +99,8 @@ impl Sources {
             message: error.to_string(),
         })?;
         config.validate()?;
-        Ok(Loaded { config, origins, warnings })
+        let store = config.store_url(&|name| self.env.get(name).cloned()).ok();
+        Ok(Loaded { config, origins, warnings, store })
     }
 
     /// Variable → path of every setting.
@@ -113,8 +122,10 @@ impl Sources {
         };
         let text = std::fs::read_to_string(&path)
             .map_err(|source| ConfigError::File { path: path.clone(), source })?;
-        let wrong =
-            |error: serde_yaml::Error| ConfigError::Text { path: path.clone(), message: error.to_string() };
+        let wrong = |error: serde_yaml::Error| ConfigError::Text {
+            path: path.clone(),
+            message: plain(&error.to_string()),
+        };
         if text.lines().all(|it| it.trim().is_empty() || it.trim_start().starts_with('#')) {
             return Ok(Some((path, Value::Object(serde_json::Map::new()), Config::default())));
         }
@@ -126,7 +137,7 @@ impl Sources {
 
 impl Loaded {
     /// The configuration as a file that would give the same one, passwords masked, with the origin of every setting
-    /// that is not a default behind it.
+    /// that is not a default behind it, and the path of the default store.
     #[must_use]
     pub fn print(&self) -> String {
         let mut tree = to_tree(&self.config);
@@ -134,7 +145,11 @@ impl Loaded {
             *store = Value::String(url.to_string());
         }
         let mut text = String::new();
-        print(&tree, 0, &mut String::new(), &self.origins, &mut text);
+        let mut remarks = self.origins.clone();
+        if let (None, Some(store)) = (&self.config.store, &self.store) {
+            remarks.insert("store".to_owned(), format!("default: {store}"));
+        }
+        print(&tree, 0, &mut String::new(), &remarks, &mut text);
         text
     }
 }
@@ -167,11 +182,17 @@ fn set(
     origin: &str,
     origins: &mut BTreeMap<String, String>,
 ) -> Result<(), ConfigError> {
-    let mut message = String::new();
+    let pointer = format!("/{}", path.replace('.', "/"));
+    let wanted = match to_tree(&Config::default()).pointer(&pointer) {
+        Some(Value::Number(_)) => Some("a whole number is wanted"),
+        Some(Value::Bool(_)) => Some("`true` or `false` is wanted"),
+        _ => None,
+    };
+    let mut message = None;
     let read: Option<Value> = serde_yaml::from_str(text).ok();
     for value in [Some(Value::String(text.to_owned())), read].into_iter().flatten() {
         let mut attempt = tree.clone();
-        let Some(leaf) = attempt.pointer_mut(&format!("/{}", path.replace('.', "/"))) else { break };
+        let Some(leaf) = attempt.pointer_mut(&pointer) else { break };
         *leaf = value;
         match serde_json::from_value::<Config>(attempt.clone()) {
             Ok(_) => {
@@ -179,17 +200,64 @@ fn set(
                 origins.insert(path.to_owned(), origin.to_owned());
                 return Ok(());
             }
-            Err(error) => message = error.to_string(),
+            // What is said of the text as it stands: the other reading is a guess.
+            Err(error) => {
+                message
+                    .get_or_insert_with(|| wanted.map_or_else(|| plain(&error.to_string()), str::to_owned));
+            }
         }
     }
     // The store's URL may hold a password, and what is said of it repeats it.
     let masked = checker::redact::mask(text);
     Err(ConfigError::Value {
         field: path.to_owned(),
-        message: message.replace(text, &masked),
+        message: message.unwrap_or_default().replace(text, &masked),
         value: masked,
         origin: origin.to_owned(),
     })
+}
+
+/// What a reader of numbers and words says, without the names of types.
+fn plain(message: &str) -> String {
+    let mut text = message.to_owned();
+    for (from, to) in [
+        ("expected usize", "expected a whole number"),
+        ("expected u64", "expected a whole number"),
+        ("expected u32", "expected a whole number"),
+        ("expected a boolean", "expected `true` or `false`"),
+        ("invalid type: string", "found the text"),
+        ("invalid type: integer", "found the number"),
+        ("invalid type: floating point", "found the number"),
+        ("invalid type: map", "found fields"),
+        ("invalid type: sequence", "found a list"),
+        ("invalid type: unit value", "found nothing"),
+        ("expected struct ", "expected the fields of "),
+        ("unknown variant", "unknown word"),
+    ] {
+        text = text.replace(from, to);
+    }
+    text
+}
+
+/// The name that is meant by a wrong one: at most a third of it differs.
+fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let (distance, name) = names.map(|it| (edits(wrong, it), it)).min()?;
+    (distance * 3 <= wrong.len().saturating_sub(PREFIX.len())).then_some(name)
+}
+
+/// How many characters have to be put in, taken out or changed to make one text of the other.
+fn edits(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (at, a) in (1..).zip(from.chars()) {
+        let mut before = std::mem::replace(&mut row[0], at);
+        for (column, b) in (1..).zip(&to) {
+            let change = before + usize::from(a != *b);
+            before = row[column];
+            row[column] = change.min(before + 1).min(row[column - 1] + 1);
+        }
+    }
+    row[to.len()]
 }
 
 fn print(

@@ -68,6 +68,9 @@ fn texts_numbers_and_switches_come_from_the_environment() {
         ("AGRAJAG_SHUTDOWN_GRACE", "250ms"),
         ("AGRAJAG_TELEMETRY_LOG", "123"),
         ("AGRAJAG_TYPO", "1"),
+        ("AGRAJAG_LIMIT_MAX_TOOLS", "1"),
+        ("AGRAJAG_LIMITS__MAX_WATCHES", "7"),
+        ("AGRAJAG_TEST_POSTGRES", "anything"),
         ("AGRAJAG_SERVER", "http://127.0.0.1:4242"),
     ];
     let loaded = sources(&[], &env).load().unwrap();
@@ -78,7 +81,15 @@ fn texts_numbers_and_switches_come_from_the_environment() {
     assert_eq!(config.session_retention(), None);
     assert_eq!(config.shutdown.grace, Span::millis(250));
     assert_eq!(config.telemetry.log, "123", "a setting that is a text stays one");
-    assert_eq!(loaded.warnings, ["environment variable `AGRAJAG_TYPO` is no setting and is ignored"]);
+    assert_eq!(config.limits.max_watches, 7, "two underscores part a path as well");
+    assert_eq!(
+        loaded.warnings,
+        [
+            "environment variable `AGRAJAG_LIMIT_MAX_TOOLS` is no setting and is ignored; is `AGRAJAG_LIMITS_MAX_TOOLS` \
+             meant?",
+            "environment variable `AGRAJAG_TYPO` is no setting and is ignored"
+        ]
+    );
 }
 
 #[test]
@@ -122,6 +133,51 @@ fn errors_name_field_value_and_place() {
 
     let missing = Sources { file: Some("/nowhere/agrajag.yaml".into()), ..Sources::default() };
     assert!(missing.load().unwrap_err().to_string().contains("`/nowhere/agrajag.yaml`"));
+}
+
+/// What is wrong with a flag is said in the words of flags, not of a file's syntax.
+#[test]
+fn errors_say_what_is_wanted_and_name_no_type() {
+    for (field, value, told) in [
+        ("store", "sqlite:", "a path must follow `sqlite:`"),
+        ("listen", "4243", "write ADDRESS:PORT, for example 127.0.0.1:4243"),
+        ("metrics.listen", "localhost", "write ADDRESS:PORT, for example 127.0.0.1:4243"),
+        ("limits.max_tools", "abc", "a whole number is wanted"),
+        ("limits.max_tools", "-1", "a whole number is wanted"),
+        ("limits.max_streams_per_connection", "5000000000", "a whole number is wanted"),
+        ("insecure", "perhaps", "`true` or `false` is wanted"),
+        ("shutdown.grace", "10", "write a whole number and ms, s, m, h or d"),
+        ("mode", "asleep", "expected `active` or `observe`"),
+    ] {
+        let error = sources(&[(field, value)], &[]).load().unwrap_err().to_string();
+        assert!(error.starts_with(&format!("`{field}` cannot be `{value}`")), "{error}");
+        assert!(error.contains(told), "{error}");
+        for word in ["usize", "u32", "map", "variant", "invalid type"] {
+            assert!(!error.contains(word), "{error}");
+        }
+    }
+    let (_dir, sources_with) = with_file("limits:\n  max_tools: many\n");
+    let error = sources_with.load().unwrap_err().to_string();
+    assert!(error.contains("expected a whole number") && !error.contains("usize"), "{error}");
+}
+
+#[test]
+fn localhost_is_the_loopback_address() {
+    let loaded =
+        sources(&[("listen", "localhost:4242"), ("metrics.listen", "localhost:0")], &[]).load().unwrap();
+    assert_eq!(loaded.config.listen.to_string(), "127.0.0.1:4242");
+    assert_eq!(loaded.config.metrics.listen.map(|it| it.to_string()).as_deref(), Some("127.0.0.1:0"));
+}
+
+#[test]
+fn the_print_names_the_default_store() {
+    let loaded = sources(&[], &[("HOME", "/home/a")]).load().unwrap();
+    assert!(
+        loaded.print().contains("store: null  # default: sqlite:/home/a/.local/share/agrajag/agrajag.db\n"),
+        "{}",
+        loaded.print()
+    );
+    assert_eq!(loaded.config.store, None, "it stays a default");
 }
 
 #[test]

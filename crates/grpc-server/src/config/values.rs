@@ -1,12 +1,13 @@
 //! Values of settings that have a form of their own: spans of time, stores.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A span of time as people write it: `250ms`, `30s`, `5m`, `1h`, `7d`. Whole numbers, one unit, at most 100 years.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -134,7 +135,7 @@ impl FromStr for StoreUrl {
         if let Some(path) = text.strip_prefix("sqlite:") {
             let path = path.strip_prefix("//").unwrap_or(path);
             if path.is_empty() {
-                return Err("`sqlite:` names no file; write `sqlite:PATH`".to_owned());
+                return Err("a path must follow `sqlite:`; write `sqlite:PATH`".to_owned());
             }
             return Ok(Self::Sqlite(PathBuf::from(path)));
         }
@@ -180,6 +181,28 @@ impl fmt::Display for StoreUrl {
 impl fmt::Debug for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+/// An address with its port. `localhost` is taken as 127.0.0.1: which address else it is would be for the resolver to
+/// say, and not everywhere the same.
+pub(super) fn address<'de, D: Deserializer<'de>>(from: D) -> Result<SocketAddr, D::Error> {
+    let text = String::deserialize(from)?;
+    parse_address(&text).ok_or_else(|| serde::de::Error::custom(NO_ADDRESS))
+}
+
+/// As [`address`], where there may be none.
+pub(super) fn optional_address<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SocketAddr>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(from)? else { return Ok(None) };
+    parse_address(&text).map(Some).ok_or_else(|| serde::de::Error::custom(NO_ADDRESS))
+}
+
+const NO_ADDRESS: &str = "write ADDRESS:PORT, for example 127.0.0.1:4243";
+
+fn parse_address(text: &str) -> Option<SocketAddr> {
+    match text.strip_prefix("localhost:") {
+        Some(port) => Some(SocketAddr::from(([127, 0, 0, 1], port.parse().ok()?))),
+        None => text.parse().ok(),
     }
 }
 

@@ -42,7 +42,9 @@ pub(crate) struct Args {
 /// What a row is, for `--help`.
 pub(super) fn row_help() -> String {
     format!(
-        "A row of FILE, on one line:\n  {}\n\n`expected` may also be an object: {{\"classification\": CLASS, \"alsoAcceptable\": [CLASS], \"certainty\": \n\"certain\", \"likely\" (the default) or \"contested\", \"retryAfter\": \"PT20S\"}}. `docs/rules.md` names every field.",
+        "A row of FILE, on one line:\n{}\n\n\
+         `expected` may also be an object with `classification`, `alsoAcceptable` (a list of classes), `certainty` \
+         (`certain`, `likely` or `contested`; default: likely) and `retryAfter` (PT20S). docs/rules.md names every field.",
         corpus::EXAMPLE
     )
 }
