@@ -247,8 +247,9 @@ impl Api {
             .filter_map(|it| skipped.get(&it))
             .sum();
         if n > 0 {
-            let message =
-                format!("{n} rules of this tenant and project are skipped; GetEffectiveRules shows why");
+            let message = format!(
+                "rules of this tenant and project are skipped: {n}; GetEffectiveRules or `agrajag rules layers` shows why"
+            );
             warnings.push(WarningCode::RuleSkipped, "", message);
         }
     }

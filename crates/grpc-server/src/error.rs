@@ -229,6 +229,7 @@ fn summary(violations: &[Violation]) -> String {
     match violations {
         [] => "the request is not valid".to_owned(),
         [only] => format!("`{}` {}", only.field, only.message),
+        [first, _] => format!("`{}` {} (and one more field is wrong)", first.field, first.message),
         [first, rest @ ..] => {
             format!("`{}` {} (and {} more fields are wrong)", first.field, first.message, rest.len())
         }

@@ -68,7 +68,7 @@ impl Target {
 
     fn reason(&self, doing: &str, what: &str, remedy: &str) -> String {
         format!(
-            "cannot {doing} in PostgreSQL at `{}`, database `{}`: {what}; {remedy}",
+            "cannot {doing} on PostgreSQL at `{}`, database `{}`: {what}; {remedy}",
             self.place, self.database
         )
     }
@@ -230,7 +230,7 @@ mod tests {
         let error = target().error("load documents", sqlx::Error::Io(refused));
         assert_eq!(
             error.to_string(),
-            "the store is unavailable: cannot load documents in PostgreSQL at `db.example:5444`, database `health`: \
+            "the store is unavailable: cannot load documents on PostgreSQL at `db.example:5444`, database `health`: \
              nothing accepts connections there; start the database, or correct host and port"
         );
         assert!(!format!("{error:?}").contains("s3cret"));

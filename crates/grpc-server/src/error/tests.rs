@@ -35,7 +35,7 @@ fn every_wrong_field_is_in_the_details_with_the_reason() {
     let error = Error::InvalidField(vec![violation("caller.tenant_id"), violation("tool.name")]);
     let status = error.status();
     assert_eq!(status.code(), Code::InvalidArgument);
-    assert_eq!(status.message(), "`caller.tenant_id` is empty (and 1 more fields are wrong)");
+    assert_eq!(status.message(), "`caller.tenant_id` is empty (and one more field is wrong)");
     let details = status.get_error_details();
     let info = details.error_info().unwrap();
     assert_eq!((info.reason.as_str(), info.domain.as_str()), ("INVALID_FIELD", "agrajag"));
