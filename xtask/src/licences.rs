@@ -11,8 +11,9 @@ use cargo_metadata::{Metadata, MetadataCommand};
 
 use crate::workspace;
 
-/// The one registry that packages may come from, as cargo writes it.
-const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+/// How cargo writes that a package comes from a registry, and not from a repository or a folder. Other registries than the
+/// default one are not configured here.
+const REGISTRY: &str = "registry+";
 
 /// Fails for a licence that is not allowed or a package from elsewhere; lists packages present in several versions.
 pub(crate) fn licences() -> Result<()> {
@@ -50,7 +51,7 @@ fn problems(metadata: &Metadata, allowed: &[String]) -> Vec<String> {
             Some(_) => {}
         }
         // A package without a source is a member of the workspace.
-        if let Some(source) = package.source.as_ref().filter(|source| source.repr != REGISTRY) {
+        if let Some(source) = package.source.as_ref().filter(|source| !source.repr.starts_with(REGISTRY)) {
             problems.push(format!("{name} comes from `{}`", source.repr));
         }
     }
