@@ -71,7 +71,7 @@ impl<'a> Cascade<'a> {
         let held = self.documents().find_map(|it| it.active_hold(now).map(|hold| (it, hold)));
         if let Some((document, hold)) = held {
             return State {
-                effective: plain(hold.status),
+                effective: EffectiveStatus::of(hold.status),
                 decided_by: Some(document),
                 hold: Some(hold),
                 health: None,
@@ -150,7 +150,7 @@ pub fn applies(cooldown: &Cooldown, user_id: Option<&str>) -> bool {
 pub fn effective(document: &Document, health: &Health, policy: &Policy, now: Instant) -> EffectiveStatus {
     match due_at(document, health, policy) {
         Some(due) if due <= now => EffectiveStatus::Retesting,
-        _ => plain(health.status),
+        _ => EffectiveStatus::of(health.status),
     }
 }
 
@@ -166,14 +166,6 @@ pub fn due_at(document: &Document, health: &Health, policy: &Policy) -> Option<I
             let marked = document.last_checked_at.map_or(health.since, |it| it.max(health.since));
             Some(crate::cooldown::saturating_add(marked, policy.max_without_eta))
         }
-    }
-}
-
-const fn plain(status: Status) -> EffectiveStatus {
-    match status {
-        Status::Ok => EffectiveStatus::Ok,
-        Status::Degraded => EffectiveStatus::Degraded,
-        Status::Down => EffectiveStatus::Down,
     }
 }
 

@@ -358,6 +358,18 @@ words! {
     }
 }
 
+impl EffectiveStatus {
+    /// What a status reads while it is not due.
+    #[must_use]
+    pub const fn of(status: Status) -> Self {
+        match status {
+            Status::Ok => Self::Ok,
+            Status::Degraded => Self::Degraded,
+            Status::Down => Self::Down,
+        }
+    }
+}
+
 impl Classification {
     /// Whether the classification is the caller's own doing or right and must never touch a status (R3, R16, R17).
     #[must_use]

@@ -152,7 +152,7 @@ impl Service {
                     EventOutcome::Applied | EventOutcome::NoChange => target,
                     _ => before,
                 };
-                EventResult { outcome, state: plain(status) }
+                EventResult { outcome, state: EffectiveStatus::of(status) }
             })
             .collect();
         let stored = written.revision.is_some();
@@ -175,12 +175,4 @@ fn key_of(request: &RecordEventRequest, tool: &Tool) -> Option<DocumentKey> {
         _ => request.caller.container(scope, None)?,
     };
     Some(container.document(&tool.name))
-}
-
-const fn plain(status: Status) -> EffectiveStatus {
-    match status {
-        Status::Ok => EffectiveStatus::Ok,
-        Status::Degraded => EffectiveStatus::Degraded,
-        Status::Down => EffectiveStatus::Down,
-    }
 }
