@@ -6,6 +6,27 @@
 use crate::Instant;
 use crate::vocabulary::{CredentialOwner, DispatchCode, FailureKind, NotFoundOf, Phase};
 
+/// The canonical names of the gRPC status codes, by number.
+pub const GRPC_STATUSES: [&str; 17] = [
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+];
+
 /// One failed call.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Failure {

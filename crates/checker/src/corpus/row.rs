@@ -1,6 +1,7 @@
 //! One labelled failure, as a line of JSON.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use health_model::failure::GRPC_STATUSES;
 use health_model::{Classification, Failure, Instant, Target, Tool, ToolKind};
 use serde_json::{Map, Value};
 
@@ -174,7 +175,7 @@ fn failure(error: &Fields<'_>) -> Result<Failure, RowFault> {
         exception_type: error.text("exceptionType")?,
         json_rpc_code: code.as_deref().and_then(json_rpc_code),
         sql_state: code.clone().filter(|it| is_sql_state(it)),
-        grpc_status: code.clone().filter(|it| GRPC_STATUSES.contains(&it.as_str())),
+        grpc_status: code.clone().filter(|it| it != "OK" && GRPC_STATUSES.contains(&it.as_str())),
         error_code: code,
         message: error.text("message")?.unwrap_or_default(),
         body: error.text("body")?.unwrap_or_default(),
@@ -333,22 +334,3 @@ fn is_sql_state(code: &str) -> bool {
         && code.bytes().any(|it| it.is_ascii_digit())
         && code.bytes().any(|it| it.is_ascii_uppercase())
 }
-
-const GRPC_STATUSES: [&str; 16] = [
-    "CANCELLED",
-    "UNKNOWN",
-    "INVALID_ARGUMENT",
-    "DEADLINE_EXCEEDED",
-    "NOT_FOUND",
-    "ALREADY_EXISTS",
-    "PERMISSION_DENIED",
-    "RESOURCE_EXHAUSTED",
-    "FAILED_PRECONDITION",
-    "ABORTED",
-    "OUT_OF_RANGE",
-    "UNIMPLEMENTED",
-    "INTERNAL",
-    "UNAVAILABLE",
-    "DATA_LOSS",
-    "UNAUTHENTICATED",
-];

@@ -24,27 +24,6 @@ const MAX_NAME: usize = 1 << 10;
 /// How old a report may be; and how long a call may have taken.
 const MAX_AGE: TimeDelta = TimeDelta::hours(24);
 
-/// The canonical names of the gRPC status codes, by number.
-const GRPC_STATUSES: [&str; 17] = [
-    "OK",
-    "CANCELLED",
-    "UNKNOWN",
-    "INVALID_ARGUMENT",
-    "DEADLINE_EXCEEDED",
-    "NOT_FOUND",
-    "ALREADY_EXISTS",
-    "PERMISSION_DENIED",
-    "RESOURCE_EXHAUSTED",
-    "FAILED_PRECONDITION",
-    "ABORTED",
-    "OUT_OF_RANGE",
-    "UNIMPLEMENTED",
-    "INTERNAL",
-    "UNAVAILABLE",
-    "DATA_LOSS",
-    "UNAUTHENTICATED",
-];
-
 /// The failure; an absent one is an empty one.
 pub(crate) fn failure(wire: Option<v1::Failure>, now: Instant, warnings: &mut Warnings) -> Failure {
     let Some(wire) = wire else { return Failure::default() };
@@ -63,7 +42,7 @@ pub(crate) fn failure(wire: Option<v1::Failure>, now: Instant, warnings: &mut Wa
         error_code: given(short(wire.error_code, "error_code", MAX_WORD, warnings)),
         json_rpc_code: wire.json_rpc_code,
         grpc_status: in_range(wire.grpc_status, 0..=16, "grpc_status", warnings)
-            .and_then(|it| GRPC_STATUSES.get(usize::try_from(it).ok()?))
+            .and_then(|it| health_model::failure::GRPC_STATUSES.get(usize::try_from(it).ok()?))
             .map(|it| (*it).to_owned()),
         sql_state: sql_state(wire.sql_state, warnings),
         is_error: wire.is_error,
