@@ -6,6 +6,7 @@ the stubs are, PYTHONPATH says. `cargo xtask test` sees to both.
 
 import datetime
 import email.utils
+import json
 import os
 import threading
 import unittest
@@ -156,6 +157,25 @@ class Story(unittest.TestCase):
                 break
         else:
             self.fail("the stream ended")
+
+    def test_a_verdict_is_answered_in_other_dialects(self):
+        """C22: the words in each form are the verdict's own, and an unknown form does not fail the report."""
+        request = tools.CheckRequest(
+            caller=caller("alice"),
+            tool=tool("calendar_add"),
+            failure=failure.Failure(http_status=403),
+            render=[verdict.RENDER_DIALECT_MCP, 77, verdict.RENDER_DIALECT_ANTHROPIC],
+            call_id="toolu_1",
+        )
+        answer = self.tools.Check(request, timeout=DEADLINE)
+        result, block = (json.loads(it.content) for it in answer.renderings)
+        text = answer.verdict.text
+        self.assertEqual((result["isError"], result["content"]), (True, [{"type": "text", "text": text}]))
+        self.assertEqual(result["_meta"]["agrajag.v1/verdict"]["classification"], "USER_PERMISSION")
+        self.assertEqual(
+            block, {"type": "tool_result", "tool_use_id": "toolu_1", "content": text, "is_error": True}
+        )
+        self.assertEqual([it.field for it in answer.warnings], ["render[1]"])
 
     def test_an_error_carries_its_details(self):
         """DESIGN §5: code, reason and every field that is wrong, by the standard details of gRPC."""

@@ -59,6 +59,41 @@ async fn the_three_calls_work_over_json(server: &Server) {
     assert_eq!(reply["recovered"], json!(["jira_search"]));
 }
 
+/// R129: a rendering over JSON holds the verdict's own words and time; an unknown dialect, or one that needs the call's
+/// id, is left out with a warning (DESIGN §5).
+#[tokio::test(flavor = "multi_thread")]
+async fn a_verdict_is_rendered_on_request() {
+    let server = Setup::memory().start().await;
+    let mut call = json!({
+        "caller": { "tenantId": "acme", "userId": "alice" },
+        "tool": { "name": "mail_send" },
+        "failure": { "httpStatus": 429, "headers": [{ "name": "Retry-After", "value": "1800" }] }
+    });
+    let plain = post(server.address, "/v1/check", call.to_string()).await.json();
+    assert_eq!(plain.get("renderings"), None, "nothing is rendered unasked: {plain}");
+    call["render"] = json!(["problem_json", "RENDER_DIALECT_LANGCHAIN", "SMOKE_SIGNS"]);
+    let reply = post(server.address, "/v1/check", call.to_string()).await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    let reply = reply.json();
+    let renderings = reply["renderings"].as_array().expect("renderings");
+    assert_eq!(renderings.len(), 1, "{reply}");
+    assert_eq!(renderings[0]["dialect"], "RENDER_DIALECT_PROBLEM_JSON");
+    assert_eq!(renderings[0]["mediaType"], "application/problem+json");
+    let problem: Value =
+        serde_json::from_str(renderings[0]["content"].as_str().expect("a text")).expect("JSON");
+    assert_eq!(problem["detail"], reply["verdict"]["text"]);
+    let time =
+        |it: &Value| chrono::DateTime::parse_from_rfc3339(it.as_str().expect("a time")).expect("RFC 3339");
+    assert_eq!(time(&problem["retry_at"]), time(&reply["verdict"]["retryAt"]));
+    let header = problem["retry_after"].as_str().expect("a date");
+    let header = chrono::DateTime::parse_from_rfc2822(header).expect("a date of HTTP");
+    let late = (header - time(&problem["retry_at"])).num_milliseconds();
+    assert!((0..1_000).contains(&late), "{problem}");
+    let warnings = reply["warnings"].as_array().expect("warnings");
+    let fields: Vec<&str> = warnings.iter().filter_map(|it| it["field"].as_str()).collect();
+    assert_eq!(fields, ["render[2]", "call_id"]);
+}
+
 /// DESIGN §5: odd words of a report are passed over with a warning, over JSON too.
 #[tokio::test(flavor = "multi_thread")]
 async fn odd_words_become_warnings() {

@@ -37,5 +37,5 @@ async fn the_story_in_python() {
         .env("PYTHONPATH", path)
         .env("PYTHONDONTWRITEBYTECODE", "1");
     let printed = run(story.env("AGRAJAG_SERVER", server.address.to_string()));
-    assert!(printed.contains("Ran 7 tests") && printed.contains("\nOK"), "{printed}");
+    assert!(printed.contains("Ran 8 tests") && printed.contains("\nOK"), "{printed}");
 }

@@ -27,6 +27,7 @@ macro_rules! wire_messages {
 }
 
 wire_messages! {
+    BacktestRulesResponse,
     CheckRequest,
     CheckResponse,
     ClearCooldownResponse,

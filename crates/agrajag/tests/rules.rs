@@ -155,3 +155,77 @@ fn explain_without_a_server_names_local() {
     assert_eq!(code(&output), 3, "{}", stderr(&output));
     assert!(stderr(&output).contains("`--local`"), "{}", stderr(&output));
 }
+
+/// Bars for a pipeline: exit code 1 with a line for each figure that misses its bar, and 2 for one that is none.
+#[test]
+fn test_ends_with_one_where_a_bar_is_missed() {
+    let corpus = fixture("corpus.jsonl");
+    let line = ["rules", "test", &corpus, "--packs", "none"];
+    let with = |more: &[&str]| run(&[&line[..], more].concat());
+    // Precision is 3 of 4, coverage 4 of 4, overclaimed 0 of 1, harm 0.
+    let bars =
+        ["--min-precision", "0.75", "--min-coverage", "1", "--max-overclaimed", "0", "--max-harm", "0"];
+    let met = with(&bars);
+    assert_eq!(code(&met), 0, "{}{}", stdout(&met), stderr(&met));
+    assert!(!stdout(&met).contains("missed:"), "{}", stdout(&met));
+
+    let output = with(&["--min-precision", "0.7501", "--min-coverage", "0.5"]);
+    assert_eq!(code(&output), 1);
+    let missed: Vec<String> =
+        stdout(&output).lines().filter(|it| it.starts_with("missed:")).map(str::to_owned).collect();
+    assert_eq!(missed, ["missed: precision is 0.7500 (3 of 4), below --min-precision 0.7501"]);
+
+    let output = with(&["--min-precision", "0.93", "--output", "json"]);
+    assert_eq!((code(&output), json(&output)["right"].as_u64()), (1, Some(3)), "the score stays one object");
+    assert!(stderr(&output).contains("precision is 0.7500"), "{}", stderr(&output));
+
+    // A rule that claims to know what nobody can, and marks the tool down for what is the user's own.
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = |name: &str| dir.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (rules, corpus) = (path("mine.yaml"), path("corpus.jsonl"));
+    let rule = "patterns:\n  - id: all\n    before: first\n    match: { httpStatusRange: [400, 599] }\n    signature: all\n    \
+                classification: TECHNICALLY_BROKEN\n    scope: project\n";
+    std::fs::write(&rules, rule).expect("written");
+    let rows = "{\"id\": \"a\", \"tool\": {\"name\": \"t\"}, \"error\": {\"httpStatus\": 403}, \"expected\": \"USER_PERMISSION\"}\n\
+                {\"id\": \"b\", \"tool\": {\"name\": \"t\"}, \"error\": {\"httpStatus\": 500}, \"expected\": \"UNCLEAR\"}\n";
+    std::fs::write(&corpus, rows).expect("written");
+    let output =
+        run(&["rules", "test", &corpus, "--rules", &rules, "--max-overclaimed", "0.5", "--max-harm", "0"]);
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("missed: overclaimed is 1.0000 (1 of 1), above --max-overclaimed 0.5"), "{text}");
+    assert!(text.contains("missed: harm is 1, above --max-harm 0"), "{text}");
+
+    let output = with(&["--min-precision", "93"]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("0.93"), "{}", stderr(&output));
+}
+
+/// R103, R107: each rule is shown with its layer, and the file and line that it stands in.
+#[test]
+fn show_names_file_and_line_of_each_rule() {
+    let documents = fixture("documents");
+    let line =
+        ["rules", "show", "--rules", &documents, "--tenant", "acme", "--project", "essay", "--packs", "none"];
+    let shown = json(&run(&[&line[..], &["--output", "json"]].concat()));
+    let place = |id: &str| {
+        let rule = shown["rules"].as_array().expect("rules").iter().find(|it| it["ruleId"] == id);
+        let rule = rule.expect("the rule is there");
+        (rule["source"].as_str().expect("a place").to_owned(), rule["line"].as_u64().expect("a line"))
+    };
+    let (file, at) = place("essay-quota");
+    assert_eq!(file, "acme/essay/_vance/agrajag/error-patterns.yaml");
+    let text = std::fs::read_to_string(format!("{documents}/{file}")).expect("the file");
+    let found = text.lines().nth(usize::try_from(at).expect("a line") - 1).expect("a line");
+    assert!(found.contains("id: essay-quota"), "{at}: {found}");
+    assert_eq!(place("http-403").0, "acme/_vance/agrajag/error-patterns.yaml");
+    let (file, at) = place("fallback");
+    assert!(file.ends_with(".yaml") && at > 0, "{file}:{at}");
+
+    let text = stdout(&run(&line));
+    assert!(text.contains("essay-quota") && text.contains("PLACE"), "{text}");
+    assert!(
+        stdout(&run(&[&line[..], &["--yaml"]].concat()))
+            .contains("essay/_vance/agrajag/error-patterns.yaml:")
+    );
+}

@@ -102,6 +102,27 @@ fn the_first_minute() {
     assert_eq!(after["recovered"], serde_json::json!(["wiki"]));
 }
 
+/// A shell hook passes standard output on as it is: one line of JSON, and nothing of the verdict around it.
+#[test]
+fn a_hook_gets_the_rendering_alone() {
+    let serving = Serving::start(&["--store", "memory:"]);
+    let line = ["check", "--tool", "jira_search", "--http-status", "403", "--render"];
+    let mcp = serving.run(&[&line[..], &["mcp"]].concat());
+    assert_eq!(code(&mcp), 0, "{}", stderr(&mcp));
+    assert_eq!(stdout(&mcp).lines().count(), 1, "{}", stdout(&mcp));
+    let result = json(&mcp);
+    assert_eq!(result["isError"], true);
+    assert!(
+        result["content"][0]["text"].as_str().is_some_and(|it| it.contains("failed (http-403)")),
+        "{result}"
+    );
+    let chat = json(&serving.run(&[&line[..], &["openai-chat", "--call-id", "call_1"]].concat()));
+    assert_eq!((&chat["role"], &chat["tool_call_id"]), (&"tool".into(), &"call_1".into()));
+    assert_eq!(chat["content"], result["content"][0]["text"], "the same verdict has the same words");
+    let without = serving.run(&[&line[..], &["anthropic"]].concat());
+    assert_eq!((code(&without), stdout(&without).as_str()), (2, ""));
+}
+
 /// A report from standard input: a program writes JSON, a person lays flags over it.
 #[test]
 fn a_report_comes_from_standard_input() {

@@ -11,16 +11,18 @@
 //! 5. Whose trouble it is decides the scope (`scope`).
 //! 6. An active cooldown or a fresh diagnosis answers and changes nothing (R99, R200).
 //! 7. Else the cooldown is opened, the status marked, an unclear failure enqueued: in one decision.
+//! 8. Trouble of a user's own credential is noted at the tool's home; like failures of several users are enqueued there
+//!    (`promotion`).
 
 mod advice;
 mod finding;
-mod header;
+mod promotion;
 mod safety;
 mod scope;
 
 use health_model::cooldown::{self, Window};
 use health_model::transition::Mark;
-use health_model::verdict::CooldownSeen;
+use health_model::verdict::{CooldownSeen, Evidence};
 use health_model::words::{self, Failed};
 use health_model::{
     Caller, Classification, Cooldown, Diagnosis, DiagnosisState, DispatchCode, Document, DocumentKey, Effect,
@@ -33,7 +35,7 @@ use crate::rule::CooldownSpec;
 use crate::table::RuleTable;
 use finding::Finding;
 
-pub use header::retry_after;
+pub use crate::retry::retry_after;
 pub use safety::retry_safety;
 
 /// What a rule without `healthAction` does (C4).
@@ -174,6 +176,7 @@ fn settle(call: Call<'_>, finding: &Finding<'_>) -> Decision {
             diagnosis: DiagnosisState::AlreadyDiagnosed,
             cooldown: active.map(|(document, it)| seen(it, document.key.scope, true)),
             until: eta_on_record(place.document, now),
+            evidence: None,
         };
         return Decision {
             verdict: verdict(call, finding, &place, answer),
@@ -192,6 +195,7 @@ fn settle(call: Call<'_>, finding: &Finding<'_>) -> Decision {
             diagnosis,
             cooldown: Some(seen(cooldown, document.key.scope, true)),
             until: Some(until_of(document, cooldown)),
+            evidence: promotion::on_record(call, finding),
         };
         return Decision {
             verdict: verdict(call, finding, &place, answer),
@@ -203,7 +207,8 @@ fn settle(call: Call<'_>, finding: &Finding<'_>) -> Decision {
     act(call, finding, &place)
 }
 
-/// No cooldown is active and no diagnosis fresh: opens the window, marks, enqueues.
+/// No cooldown is active and no diagnosis fresh: opens the window, marks, enqueues, and notes what may be more than one
+/// user's trouble.
 fn act(call: Call<'_>, finding: &Finding<'_>, place: &Place<'_>) -> Decision {
     let Call { policy, now, .. } = call;
     let class = finding.classification;
@@ -212,6 +217,7 @@ fn act(call: Call<'_>, finding: &Finding<'_>, place: &Place<'_>) -> Decision {
     let opened = cooldown::open(before, &finding.signature, place.user, class, window, policy, now);
     let until = Until { opened_at: opened.opened_at, at: opened.next_spawn_allowed_at, basis };
     let is_unclear = class == Classification::Unclear;
+    let promotion = promotion::of(call, finding);
     let mut decision = Decision {
         verdict: verdict(
             call,
@@ -220,13 +226,14 @@ fn act(call: Call<'_>, finding: &Finding<'_>, place: &Place<'_>) -> Decision {
             Answer {
                 classification: class,
                 diagnosis: match (is_unclear, &place.key) {
-                    (false, _) => DiagnosisState::None,
-                    (true, Some(_)) => DiagnosisState::Enqueued,
+                    (false, _) if promotion.job.is_none() => DiagnosisState::None,
+                    (false, _) | (true, Some(_)) => DiagnosisState::Enqueued,
                     (true, None) => DiagnosisState::Suppressed,
                 },
                 cooldown: (class != Classification::Working && place.key.is_some())
                     .then(|| seen(&opened, place.scope, false)),
                 until: Some(until),
+                evidence: promotion.evidence,
             },
         ),
         effects: Vec::new(),
@@ -255,7 +262,8 @@ fn act(call: Call<'_>, finding: &Finding<'_>, place: &Place<'_>) -> Decision {
     decision
         .effects
         .extend(mark(call, finding, place, until).map(|it| Effect { key: key.clone(), kind: it }));
-    decision.job = is_unclear.then(|| JobRequest {
+    decision.effects.extend(promotion.effect);
+    let unclear = is_unclear.then(|| JobRequest {
         key: key.clone(),
         signature: finding.signature.to_string(),
         key_user: place.user.filter(|_| scope::is_auth_family(call.failure)).map(str::to_owned),
@@ -263,6 +271,7 @@ fn act(call: Call<'_>, finding: &Finding<'_>, place: &Place<'_>) -> Decision {
         session_id: call.caller.session_id.clone(),
         detail: redact::detail(call.failure),
     });
+    decision.job = unclear.or(promotion.job);
     decision
 }
 
@@ -313,7 +322,13 @@ fn mark(call: Call<'_>, finding: &Finding<'_>, place: &Place<'_>, until: Until) 
 /// How long the window is to be, and how that is founded (R117).
 fn window(call: Call<'_>, finding: &Finding<'_>) -> (Window, RetryBasis) {
     match finding.cooldown {
-        CooldownSpec::Default => (Window::Default, RetryBasis::Computed),
+        // What the other side says is when it passes, where it passes by itself.
+        CooldownSpec::Default => match &finding.said {
+            Some(said) if finding.classification == Classification::Intermittent => {
+                (Window::Until(said.at), said.basis)
+            }
+            _ => (Window::Default, RetryBasis::Computed),
+        },
         CooldownSpec::Base(length) => (Window::Base(*length), RetryBasis::Computed),
         CooldownSpec::Header(name) => match retry_after(call.failure, name, call.now) {
             Some(at) => (Window::Until(at), RetryBasis::Exact),
@@ -388,6 +403,8 @@ struct Answer {
     diagnosis: DiagnosisState,
     cooldown: Option<CooldownSeen>,
     until: Option<Until>,
+    /// What decides besides what the rule matched.
+    evidence: Option<Evidence>,
 }
 
 fn verdict(call: Call<'_>, finding: &Finding<'_>, place: &Place<'_>, answer: Answer) -> Verdict {
@@ -404,7 +421,7 @@ fn verdict(call: Call<'_>, finding: &Finding<'_>, place: &Place<'_>, answer: Ans
         classification: class,
         signature: finding.signature.to_string(),
         rule_id: finding.rule_id.to_owned(),
-        evidence: finding.evidence.clone(),
+        evidence: finding.evidence.iter().cloned().chain(answer.evidence).collect(),
         dispatch_code: finding.dispatch_code,
         fault,
         remedy,
@@ -443,12 +460,13 @@ fn retry(
     if class.is_never_health() || class == Classification::Working {
         return None;
     }
-    let header = match finding.cooldown {
-        CooldownSpec::Header(name) => name.as_str(),
-        CooldownSpec::Default | CooldownSpec::Base(_) => "retry-after",
-    };
-    if let Some(at) = retry_after(failure, header, now) {
+    if let CooldownSpec::Header(name) = finding.cooldown
+        && let Some(at) = retry_after(failure, name, now)
+    {
         return Some((at, RetryBasis::Exact));
+    }
+    if let Some(said) = &finding.said {
+        return Some((said.at, said.basis));
     }
     let protected = eta_on_record(place.document, now).filter(|_| {
         let basis = place.document.and_then(|it| it.health.as_ref()).map(|it| it.eta_basis);

@@ -64,7 +64,7 @@ pub enum Outcome {
 pub fn explain(table: &RuleTable, tool: &Tool, failure: &Failure) -> Explanation {
     let facts = table.facts(tool, failure);
     let mut decided = false;
-    let rules = table.entries().iter().map(|Entry { rule, layer, source }| {
+    let rules = table.entries().iter().map(|Entry { rule, layer, source, .. }| {
         let outcome = outcome(rule, &facts);
         let decides = !decided && matches!(outcome, Outcome::Matched { .. });
         decided |= decides;

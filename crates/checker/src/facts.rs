@@ -1,89 +1,65 @@
 //! What the rules see of one failure: its fields, its canonical kind, its codes and its text.
 //!
 //! Owns no opinion: a fact is read or derived, never judged. Costly facts are computed at most once, and only when a
-//! rule asks for them. No fact is an HTTP status guessed from text.
+//! rule asks for them. No fact is an HTTP status guessed from prose.
+
+mod literals;
+mod providers;
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
 
-use aho_corasick::AhoCorasick;
 use health_model::{Failure, FailureKind, Target, Tool};
 
 use crate::limits;
 use crate::names::{self, Derived};
-use crate::rule::Needles;
+use crate::rule::{BodyShape, Case, Codes, Needles, Pattern};
+use crate::unwrap::{self, Bits, CodeMap, Signals};
 
-/// All texts that the rules of a table look for, in one automaton: the cost of looking stays flat as rules grow.
+pub(crate) use literals::{Literal, Literals};
+pub use providers::Provider;
+pub(crate) use providers::Providers;
+
+/// What the facts of a table are read with.
 #[derive(Debug, Clone, Default)]
-pub struct Literals {
-    automaton: Option<AhoCorasick>,
-    n_literals: usize,
-}
-
-impl Literals {
-    /// Numbers the needles of all conditions and builds the automaton.
-    pub(crate) fn build<'a>(needles: impl Iterator<Item = &'a mut Needles>) -> Self {
-        let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
-        let mut texts: Vec<String> = Vec::new();
-        for needles in needles {
-            needles.ids = needles
-                .texts()
-                .iter()
-                .map(|text| {
-                    *numbers.entry(text.clone()).or_insert_with(|| {
-                        texts.push(text.clone());
-                        u32::try_from(texts.len() - 1).unwrap_or(u32::MAX)
-                    })
-                })
-                .collect();
-        }
-        if texts.is_empty() {
-            return Self::default();
-        }
-        // A table too large for one automaton is searched needle by needle: slower, with the same answers.
-        Self { automaton: AhoCorasick::new(&texts).ok(), n_literals: texts.len() }
-    }
-
-    /// How many different texts are looked for.
-    #[must_use]
-    pub const fn n_literals(&self) -> usize {
-        self.n_literals
-    }
+pub(crate) struct Lexicon {
+    pub(crate) literals: Literals,
+    pub(crate) codes: CodeMap,
+    pub(crate) providers: Providers,
 }
 
 /// The facts of one failure of one tool.
 pub struct Facts<'a> {
     tool: &'a Tool,
     failure: &'a Failure,
-    literals: Option<&'a Literals>,
+    lexicon: &'a Lexicon,
     literal: bool,
+    signals: Signals<'a>,
+    found: Bits,
     kind: OnceCell<Option<Derived>>,
     body_code: OnceCell<Option<String>>,
     rpc_code: OnceCell<Option<String>>,
-    hits: OnceCell<Option<Vec<u64>>>,
+    providers: OnceCell<Bits>,
+    json: OnceCell<Option<serde_json::Value>>,
 }
 
 impl<'a> Facts<'a> {
-    /// The facts. In literal mode nothing is derived from names or text: the kind is the reporter's or none.
-    #[must_use]
-    pub const fn new(tool: &'a Tool, failure: &'a Failure, literal: bool) -> Self {
-        Self {
+    /// Reads the texts. In literal mode nothing is derived from names or text: the kind is the reporter's or none.
+    pub(crate) fn new(lexicon: &'a Lexicon, tool: &'a Tool, failure: &'a Failure, literal: bool) -> Self {
+        let mut facts = Self {
             tool,
             failure,
-            literals: None,
+            lexicon,
             literal,
+            signals: unwrap::read(failure, &lexicon.codes, !literal),
+            found: Bits::default(),
             kind: OnceCell::new(),
             body_code: OnceCell::new(),
             rpc_code: OnceCell::new(),
-            hits: OnceCell::new(),
-        }
-    }
-
-    /// The same facts, searched with the automaton of a table.
-    #[must_use]
-    pub const fn with_literals(mut self, literals: &'a Literals) -> Self {
-        self.literals = Some(literals);
-        self
+            providers: OnceCell::new(),
+            json: OnceCell::new(),
+        };
+        facts.found = lexicon.literals.find(facts.texts().map(|(_, text)| text));
+        facts
     }
 
     /// The failure.
@@ -134,11 +110,24 @@ impl<'a> Facts<'a> {
         self.derived().map_or_else(|| "none".to_owned(), ToString::to_string)
     }
 
-    /// The names that the runtime printed: of the failure and, unless literal, of its causes.
-    pub fn exception_types(&self) -> impl Iterator<Item = &'a str> {
+    /// The innermost HTTP status: the last one that a text names, else the reported one. Texts are read from the message
+    /// inwards, the body last.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        self.signals.statuses.last().copied().or(self.failure.http_status)
+    }
+
+    /// The names that the runtime printed: of the failure and, unless literal, of its causes and in its texts.
+    pub fn exception_types(&self) -> impl Iterator<Item = &str> {
         let n_causes = if self.literal { 0 } else { limits::MAX_CAUSES };
         let causes = self.failure.causes.iter().take(n_causes).filter_map(|it| it.exception_type.as_deref());
-        self.failure.exception_type.as_deref().into_iter().chain(causes)
+        let printed = if self.literal { &[] } else { self.signals.printed_types() };
+        self.failure.exception_type.as_deref().into_iter().chain(causes).chain(printed.iter().copied())
+    }
+
+    /// Their last segments, unless literal the printed ones too.
+    pub(crate) fn type_names(&self) -> &[&'a str] {
+        &self.signals.types
     }
 
     /// The machine codes: the reported ones; without a reported error code also `error.code` of a JSON body (R113).
@@ -153,13 +142,101 @@ impl<'a> Facts<'a> {
         failure.error_code.as_deref().into_iter().chain(other.into_iter().flatten())
     }
 
-    /// The texts that `bodyContains` sees: the message, the causes' messages, the first 16 KiB of the body.
+    /// Whether one of the codes stands in the failure.
+    #[must_use]
+    pub fn has_code(&self, codes: &Codes) -> bool {
+        self.code_found(codes).is_some()
+    }
+
+    /// The code that stands in the failure, as the rule spells it.
+    pub(crate) fn code_found<'c>(&self, codes: &'c Codes) -> Option<&'c str> {
+        let at = codes.ids.iter().position(|it| self.signals.codes.contains(*it))?;
+        codes.names().get(at).map(String::as_str)
+    }
+
+    pub(crate) const fn code_bits(&self) -> &Bits {
+        &self.signals.codes
+    }
+
+    pub(crate) const fn literal_bits(&self) -> &Bits {
+        &self.found
+    }
+
+    /// JSON-RPC codes of the reserved range.
+    #[must_use]
+    pub fn rpc_codes(&self) -> &[i64] {
+        &self.signals.rpc_codes
+    }
+
+    /// gRPC statuses, by their canonical names.
+    #[must_use]
+    pub fn grpc_statuses(&self) -> &[&'static str] {
+        &self.signals.grpc
+    }
+
+    /// SQLSTATEs.
+    #[must_use]
+    pub fn sql_states(&self) -> &[&'a str] {
+        &self.signals.sql_states
+    }
+
+    /// WebSocket close codes.
+    #[must_use]
+    pub fn close_codes(&self) -> &[u16] {
+        &self.signals.close_codes
+    }
+
+    /// Exit codes, signals as negative numbers.
+    #[must_use]
+    pub fn exit_codes(&self) -> &[i64] {
+        &self.signals.exit_codes
+    }
+
+    /// The providers that there is evidence of.
+    pub fn providers(&self) -> impl Iterator<Item = &'a str> {
+        let lexicon = self.lexicon;
+        self.provider_bits().iter().filter_map(|it| lexicon.providers.name(it))
+    }
+
+    /// Whether there is evidence of a provider.
+    #[must_use]
+    pub fn has_provider(&self, name: &str) -> bool {
+        self.lexicon.providers.id(name).is_some_and(|it| self.provider_bits().contains(it))
+    }
+
+    fn provider_bits(&self) -> &Bits {
+        self.providers.get_or_init(|| self.lexicon.providers.evident(self.tool, self.failure, &self.found))
+    }
+
+    /// What the body looks like; without one, what the message does if it is a page or an object.
+    #[must_use]
+    pub fn body_shape(&self) -> BodyShape {
+        match (BodyShape::of(&self.failure.body), BodyShape::of(&self.failure.message)) {
+            (BodyShape::Empty, BodyShape::Text) => BodyShape::Empty,
+            (BodyShape::Empty, of_message) => of_message,
+            (of_body, _) => of_body,
+        }
+    }
+
+    /// The JSON of the body; without one, the first JSON object or list that stands in the message.
+    #[must_use]
+    pub fn json(&self) -> Option<&serde_json::Value> {
+        let (body, message) = (&self.failure.body, &self.failure.message);
+        self.json.get_or_init(|| json_in(body).or_else(|| json_in(message))).as_ref()
+    }
+
+    /// The texts that `bodyContains` and `text` see: the message, the causes' messages, the first 16 KiB of the body, and
+    /// unless literal the end of the error stream.
     pub fn texts(&self) -> impl Iterator<Item = (&'static str, &'a str)> {
         let failure = self.failure;
         let causes = failure.causes.iter().take(limits::MAX_CAUSES).map(|it| ("causes", it.message.as_str()));
+        let stderr = failure.stderr_tail.as_deref().filter(|_| !self.literal).map(|it| ("error stream", it));
+        // What a client repeats as message and body is read once.
+        let body = Some(failure.body.as_str()).filter(|it| *it != failure.message).map(|it| ("body", it));
         std::iter::once(("message", failure.message.as_str()))
             .chain(causes)
-            .chain(std::iter::once(("body", failure.body.as_str())))
+            .chain(stderr)
+            .chain(body)
             .map(|(place, text)| (place, limits::head(text, limits::MAX_MATCHED_BYTES)))
     }
 
@@ -172,54 +249,57 @@ impl<'a> Facts<'a> {
     /// Whether one of the needles is in the text.
     #[must_use]
     pub fn contains_any(&self, needles: &Needles) -> bool {
-        match self.hits() {
-            Some(hits) if !needles.ids.is_empty() => needles
-                .ids
-                .iter()
-                .any(|&id| hits.get(id as usize / 64).is_some_and(|word| word >> (id % 64) & 1 == 1)),
-            _ => needles.texts().iter().any(|it| self.place_of(it).is_some()),
+        if needles.ids.is_empty() || self.lexicon.literals.is_slow() {
+            return needles.texts().iter().any(|it| self.place_of(it, needles.case()).is_some());
         }
+        needles.ids.iter().any(|it| self.found.contains(*it))
     }
 
-    /// Where a needle is: `message`, `causes` or `body`.
+    /// Whether an expression is in the text. It is tried only where one of the texts is that it needs.
     #[must_use]
-    pub fn place_of(&self, needle: &str) -> Option<&'static str> {
-        self.texts().find(|(_, text)| text.contains(needle)).map(|(place, _)| place)
+    pub fn matches(&self, pattern: &Pattern) -> bool {
+        let may = pattern.ids.is_empty()
+            || self.lexicon.literals.is_slow()
+            || pattern.ids.iter().any(|it| self.found.contains(*it));
+        may && self.texts().any(|(_, text)| pattern.is_in(text))
     }
 
-    /// One bit for each literal of the table that is in the text.
-    fn hits(&self) -> Option<&[u64]> {
-        let literals = self.literals?;
-        let automaton = literals.automaton.as_ref()?;
-        self.hits
-            .get_or_init(|| {
-                let mut hits = vec![0_u64; literals.n_literals.div_ceil(64)];
-                for (_, text) in self.texts() {
-                    for found in automaton.find_overlapping_iter(text) {
-                        let id = found.pattern().as_usize();
-                        if let Some(word) = hits.get_mut(id / 64) {
-                            *word |= 1 << (id % 64);
-                        }
-                    }
-                }
-                Some(hits)
-            })
-            .as_deref()
+    /// Where a needle is: `message`, `causes`, `error stream` or `body`.
+    #[must_use]
+    pub fn place_of(&self, needle: &str, case: Case) -> Option<&'static str> {
+        let literal = Literal::new(needle, case);
+        self.texts().find(|(_, text)| literal.is_in(text)).map(|(place, _)| place)
     }
 }
 
 /// `error.code` of a JSON object, as text.
 fn body_code(body: &str) -> Option<String> {
-    let body = limits::head(body, limits::MAX_MATCHED_BYTES);
-    if !body.trim_start().starts_with('{') {
-        return None;
-    }
-    let value: serde_json::Value = serde_json::from_str(body).ok()?;
-    match value.get("error")?.get("code")? {
+    match json_whole(body)?.get("error")?.get("code")? {
         serde_json::Value::String(code) => Some(code.clone()),
         serde_json::Value::Number(code) => Some(code.to_string()),
         _ => None,
     }
+}
+
+/// A text that is a JSON object or list as a whole.
+fn json_whole(text: &str) -> Option<serde_json::Value> {
+    let text = limits::head(text, limits::MAX_MATCHED_BYTES).trim();
+    if !text.starts_with(['{', '[']) {
+        return None;
+    }
+    serde_json::from_str(text).ok()
+}
+
+/// The first JSON object or list of a text, whatever stands around it. Few places are tried.
+fn json_in(text: &str) -> Option<serde_json::Value> {
+    const MAX_TRIES: usize = 4;
+    let text = limits::head(text, limits::MAX_MATCHED_BYTES);
+    let starts = text.match_indices(['{', '[']).map(|(at, _)| at);
+    starts.take(MAX_TRIES).find_map(|at| {
+        let rest = text.get(at..)?;
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<serde_json::Value>();
+        values.next()?.ok().filter(|it| it.is_object() || it.as_array().is_some_and(|it| !it.is_empty()))
+    })
 }
 
 #[cfg(test)]

@@ -11,10 +11,12 @@
 //! - [`mod@parse`]: YAML text to rules, strict, one bad rule skipped alone.
 //! - [`bundled`]: the specification's twelve rules.
 //! - [`names`]: what runtimes call a failure, brought to canonical kinds.
+//! - `unwrap`: what a failure's own texts say of its innermost cause.
 //! - [`facts`]: what the rules see of one failure.
 //! - [`table`]: layers merged and compiled; classification.
 //! - [`mod@explain`]: for every rule, matched or the first field that did not.
 //! - [`mod@decide`]: the decision tree: verdict, effects, job.
+//! - [`mod@retry`]: when the other side says to call again.
 //! - [`redact`]: secrets masked, text cut.
 //! - [`corpus`]: labelled failures, and how well a table does on them.
 //!
@@ -45,10 +47,13 @@ pub mod explain;
 pub mod facts;
 pub mod limits;
 pub mod names;
+pub mod packs;
 pub mod parse;
 pub mod redact;
+pub mod retry;
 pub mod rule;
 pub mod table;
+mod unwrap;
 
 pub use decide::{Decision, DefaultAction, Hit, JobRequest, Settings, decide};
 pub use diagnostic::{Diagnostic, Severity};

@@ -16,7 +16,7 @@ pub const MAX_EXPANDED_BYTES: usize = 16 * 1024 * 1024;
 pub const MAX_RULES: usize = 1_000;
 
 /// Values of one list in a rule.
-pub const MAX_VALUES: usize = 64;
+pub const MAX_VALUES: usize = 256;
 
 /// Bytes of a rule's id.
 pub const MAX_ID_BYTES: usize = 128;

@@ -13,11 +13,13 @@ mod locate;
 mod matcher;
 mod node;
 mod prescan;
+mod providers;
 mod rules;
 
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::facts::Provider;
 use crate::limits;
 use crate::rule::{LayerKind, Rule};
 
@@ -35,6 +37,10 @@ pub struct ParsedLayer {
     pub source: String,
     /// The rules without mistakes, in order; ids are unique.
     pub rules: Vec<Rule>,
+    /// The providers that it describes.
+    pub providers: Vec<Provider>,
+    /// Evaluated and counted, never acted upon.
+    pub is_shadow: bool,
     /// What was found, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
     /// The text could not be read as a layer at all: `rules` is empty, and a layer that was good before should stay.
@@ -53,18 +59,30 @@ impl ParsedLayer {
 #[must_use]
 pub fn parse(kind: LayerKind, source: &str, text: &str) -> ParsedLayer {
     let mut report = Report::new(source, text);
-    let rules = read_layer(text, &mut report);
+    let content = read_layer(text, &mut report);
+    let is_refused = content.is_none();
+    let content = content.unwrap_or_default();
     ParsedLayer {
         kind,
         source: source.to_owned(),
-        is_refused: rules.is_none(),
-        rules: rules.unwrap_or_default(),
+        is_refused,
+        rules: content.rules,
+        providers: content.providers,
+        is_shadow: content.is_shadow,
         diagnostics: report.into_diagnostics(),
     }
 }
 
+/// What a layer holds.
+#[derive(Default)]
+struct Content {
+    rules: Vec<Rule>,
+    providers: Vec<Provider>,
+    is_shadow: bool,
+}
+
 /// `None` = refused.
-fn read_layer(text: &str, report: &mut Report<'_>) -> Option<Vec<Rule>> {
+fn read_layer(text: &str, report: &mut Report<'_>) -> Option<Content> {
     if text.len() > limits::MAX_FILE_BYTES {
         let message = format!(
             "the layer has {} bytes, at most {} are read; split it or remove rules",
@@ -92,7 +110,7 @@ fn read_layer(text: &str, report: &mut Report<'_>) -> Option<Vec<Rule>> {
                 Severity::Warning,
                 "the layer is empty; write `patterns: []` if that is meant".to_owned(),
             );
-            return Some(Vec::new());
+            return Some(Content::default());
         }
         Node::Map(entries) => entries,
         other => {
@@ -101,20 +119,31 @@ fn read_layer(text: &str, report: &mut Report<'_>) -> Option<Vec<Rule>> {
             return None;
         }
     };
-    let mut patterns = None;
+    const FIELDS: [&str; 3] = ["patterns", "providers", "shadow"];
+    let mut found: [Option<(usize, &Node)>; 3] = [None; 3];
     for (at, (key, value)) in entries.iter().enumerate() {
-        match key.as_text() {
-            Some("patterns") if patterns.is_none() => patterns = Some((at, value)),
-            Some("patterns") => {
-                let message = "given twice; put all rules into one list".to_owned();
-                report.at(Severity::Error, &[Step::Key(at)], "patterns", None, message);
+        let field = key.as_text().and_then(|it| FIELDS.iter().position(|field| *field == it));
+        match field.and_then(|it| found.get_mut(it)) {
+            Some(slot @ None) => *slot = Some((at, value)),
+            Some(_) => {
+                let field = key.as_text().unwrap_or_default();
+                let message = match field {
+                    "patterns" => "given twice; put all rules into one list",
+                    _ => "given twice; keep one of the two",
+                };
+                report.at(Severity::Error, &[Step::Key(at)], field, None, message.to_owned());
             }
-            _ => {
-                let message = format!("unknown field {}; a layer has one field, `patterns`", key.describe());
+            None => {
+                let message = format!(
+                    "unknown field {}; the fields of a layer are {}",
+                    key.describe(),
+                    FIELDS.join(", ")
+                );
                 report.at(Severity::Error, &[Step::Key(at)], "", None, message);
             }
         }
     }
+    let [patterns, providers, shadow] = found;
     let Some((at, list)) = patterns else {
         report.at(
             Severity::Error,
@@ -134,7 +163,19 @@ fn read_layer(text: &str, report: &mut Report<'_>) -> Option<Vec<Rule>> {
             return None;
         }
     };
-    Some(read_items(items, at, report))
+    let is_shadow = match shadow {
+        None => false,
+        Some((_, Node::Bool(flag))) => *flag,
+        Some((at, other)) => {
+            // Nothing acts of a layer of which it is not known whether it may.
+            let message =
+                format!("expected true or false, found {}; the layer counts as a shadow", other.describe());
+            report.at(Severity::Error, &[Step::Value(at)], "shadow", None, message);
+            true
+        }
+    };
+    let providers = providers.map(|(at, it)| providers::read(it, at, report)).unwrap_or_default();
+    Some(Content { rules: read_items(items, at, report), providers, is_shadow })
 }
 
 fn read_items(items: &[Node], patterns_at: usize, report: &mut Report<'_>) -> Vec<Rule> {

@@ -12,8 +12,12 @@ use chrono::TimeDelta;
 use health_model::{Classification, Fault, HealthAction, Remedy};
 use serde::Serialize;
 
-pub(crate) use condition::is_name;
-pub use condition::{Condition, ExceptionTypes, KindSet, Needles};
+pub use crate::retry::Unit as RetryUnit;
+pub use condition::{
+    BodyShape, Case, Codes, Condition, ExceptionTypes, HeaderTest, JsonTest, KindSet, Needles, Numbers,
+    Pattern, Wildcard,
+};
+pub(crate) use condition::{is_name, text_ends, text_is_boundary};
 
 /// The id of the rule that matches everything and stands last.
 pub const FALLBACK_ID: &str = "fallback";
@@ -128,9 +132,37 @@ pub struct Rule {
     pub fault: Option<Fault>,
     /// What to do, where the rule knows better than the table of classes.
     pub remedy: Option<Remedy>,
+    /// Where the time to call again stands, if the rule knows better than the common places.
+    pub retry: RetrySpec,
+    /// The failure says something of the tool. `false`: the host refused, or this side gave up; nothing is written.
+    pub is_health_signal: bool,
     /// The line of the rule in its layer, from 1; 0 = not known.
     pub line: u32,
 }
+
+/// Where a rule reads the time to call again.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum RetrySpec {
+    /// Every common place: headers, fields of the body, phrases.
+    #[default]
+    Common,
+    /// Nowhere: what looks like a time is none.
+    Nowhere,
+    /// A response header.
+    Header(String),
+    /// A number at a JSON pointer of the body, in a unit.
+    Json(String, RetryUnit),
+    /// At the latest after this long: the limit's window, of which nobody says when it began.
+    Within(TimeDelta),
+}
+
+/// The units that a rule file may name, with their spelling.
+pub const RETRY_UNITS: &[(&str, RetryUnit)] = &[
+    ("milliseconds", RetryUnit::Milliseconds),
+    ("seconds", RetryUnit::Seconds),
+    ("minutes", RetryUnit::Minutes),
+    ("epoch", RetryUnit::Epoch),
+];
 
 impl Rule {
     /// Whether the rule matches every failure.
@@ -155,6 +187,8 @@ impl Rule {
             scope: None,
             fault: None,
             remedy: None,
+            retry: RetrySpec::Common,
+            is_health_signal: true,
             line: 0,
         }
     }

@@ -3,6 +3,7 @@
 //! Owns the order of the rules and the reports about it. The first rule that matches decides (R106, C13); there always is
 //! one, since the fallback stands last.
 
+mod index;
 mod merge;
 mod shadow;
 
@@ -13,9 +14,12 @@ use health_model::{Failure, FailureKind, Tool};
 
 use crate::bundled;
 use crate::diagnostic::Diagnostic;
-use crate::facts::{Facts, Literals};
+use crate::facts::{Facts, Lexicon, Literal};
 use crate::parse::ParsedLayer;
 use crate::rule::{Condition, LayerKind, Rule};
+use crate::unwrap::{Bits, CodeMap};
+
+use index::Index;
 
 /// How a table is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +28,11 @@ pub struct Options {
     pub literal: bool,
     /// Layers of kind [`LayerKind::Pack`] count.
     pub packs: bool,
+}
+
+impl Options {
+    /// The bundled twelve rules without packs, names and texts read by their meaning.
+    pub const BUNDLED: Self = Self { literal: false, packs: false };
 }
 
 impl Default for Options {
@@ -47,18 +56,18 @@ pub struct Entry {
 #[derive(Debug, Clone)]
 pub struct RuleTable {
     entries: Vec<Entry>,
-    literals: Literals,
+    lexicon: Lexicon,
+    index: Index,
     options: Options,
     diagnostics: Vec<Diagnostic>,
+    shadow: Option<Arc<RuleTable>>,
 }
 
 /// What the rules say about one failure.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct Classified<'t> {
     /// The rule that decides.
     pub entry: &'t Entry,
-    /// The conditions that held, a field each.
-    pub evidence: Vec<Evidence>,
     /// Nothing but a rule that matches everything did.
     pub is_fallback: bool,
 }
@@ -69,6 +78,12 @@ impl Classified<'_> {
     pub const fn rule(&self) -> &Rule {
         &self.entry.rule
     }
+
+    /// Why: the conditions that held, a field each.
+    #[must_use]
+    pub fn evidence(&self, facts: &Facts<'_>) -> Vec<Evidence> {
+        self.entry.rule.conditions.iter().map(|it| it.evidence(facts)).collect()
+    }
 }
 
 impl RuleTable {
@@ -77,23 +92,38 @@ impl RuleTable {
     /// Rules replace those of the same id in place, whole (R107). Other rules of packs stand before the bundled ones,
     /// those of tenants and projects right before the fallback (R124), unless they say `before:` (C14). Rules that are
     /// never reached are named in [`RuleTable::diagnostics`].
+    ///
+    /// Layers marked as shadows have no part in it; they stand in [`RuleTable::shadow`].
     #[must_use]
     pub fn build<'a>(layers: impl IntoIterator<Item = &'a ParsedLayer>, options: Options) -> Self {
+        let layers: Vec<&ParsedLayer> = layers.into_iter().collect();
+        let mut table = Self::merged(layers.iter().filter(|it| !it.is_shadow).copied(), options);
+        if layers.iter().any(|it| it.is_shadow) {
+            table.shadow = Some(Arc::new(Self::merged(layers.iter().copied(), options)));
+        }
+        table
+    }
+
+    fn merged<'a>(layers: impl Iterator<Item = &'a ParsedLayer>, options: Options) -> Self {
+        let shipped = if options.packs { crate::packs::layers() } else { &[] };
         let mut layers: Vec<&ParsedLayer> =
-            layers.into_iter().filter(|it| options.packs || it.kind != LayerKind::Pack).collect();
+            shipped.iter().chain(layers.filter(|it| options.packs || it.kind != LayerKind::Pack)).collect();
         layers.sort_by_key(|it| it.kind);
         let mut diagnostics = Vec::new();
         let mut entries = merge::base(bundled::layer());
-        for layer in layers {
+        for layer in &layers {
             merge::layer(&mut entries, layer, &mut diagnostics);
         }
         shadow::report(&entries, options.literal, &mut diagnostics);
-        let needles = entries.iter_mut().flat_map(|it| &mut it.rule.conditions).filter_map(|it| match it {
-            Condition::BodyContains(needles) => Some(needles),
-            _ => None,
-        });
-        let literals = Literals::build(needles);
-        Self { entries, literals, options, diagnostics }
+        let lexicon = lexicon(&mut entries, &layers);
+        let index = Index::build(&entries, lexicon.codes.len(), lexicon.literals.len(), options.literal);
+        Self { entries, lexicon, index, options, diagnostics, shadow: None }
+    }
+
+    /// The table that would be if the layers marked as shadows were not (`shadow: true`), if there are any.
+    #[must_use]
+    pub fn shadow(&self) -> Option<&Self> {
+        self.shadow.as_deref()
     }
 
     /// The bundled rules alone.
@@ -124,13 +154,13 @@ impl RuleTable {
     /// How many different texts the rules look for.
     #[must_use]
     pub const fn n_literals(&self) -> usize {
-        self.literals.n_literals()
+        self.lexicon.literals.len()
     }
 
     /// The facts of a failure, as this table reads them.
     #[must_use]
-    pub const fn facts<'a>(&'a self, tool: &'a Tool, failure: &'a Failure) -> Facts<'a> {
-        Facts::new(tool, failure, self.options.literal).with_literals(&self.literals)
+    pub fn facts<'a>(&'a self, tool: &'a Tool, failure: &'a Failure) -> Facts<'a> {
+        Facts::new(&self.lexicon, tool, failure, self.options.literal)
     }
 
     /// The canonical kind of a failure, as this table reads it.
@@ -149,11 +179,7 @@ impl RuleTable {
     #[must_use]
     pub fn classify_facts(&self, facts: &Facts<'_>) -> Classified<'_> {
         let entry = self.first_match(facts);
-        Classified {
-            entry,
-            evidence: entry.rule.conditions.iter().map(|it| it.evidence(facts)).collect(),
-            is_fallback: entry.rule.matches_everything(),
-        }
+        Classified { entry, is_fallback: entry.rule.matches_everything() }
     }
 
     fn first_match(&self, facts: &Facts<'_>) -> &Entry {
@@ -162,7 +188,55 @@ impl RuleTable {
             layer: LayerKind::Bundled,
             source: Arc::from("bundled.yaml"),
         });
+        let candidates: Bits = self.index.candidates(facts);
+        let entries = candidates.iter().filter_map(|it| self.entries.get(it as usize));
         let matches = |it: &&Entry| it.rule.conditions.iter().all(|condition| condition.holds(facts));
-        self.entries.iter().find(matches).unwrap_or(&LAST_RESORT)
+        entries.into_iter().find(matches).unwrap_or(&LAST_RESORT)
     }
+}
+
+/// Numbers the codes and texts of all rules, and compiles what looks for them.
+fn lexicon(entries: &mut [Entry], layers: &[&ParsedLayer]) -> Lexicon {
+    let mut lexicon = Lexicon::default();
+    let mut codes = Vec::new();
+    for entry in entries.iter() {
+        for condition in &entry.rule.conditions {
+            condition.visit(&mut |it| {
+                if let Condition::Code(it) = it {
+                    codes.extend(it.normalised().iter().cloned());
+                }
+            });
+        }
+    }
+    lexicon.codes = CodeMap::build(codes);
+    for entry in entries.iter_mut() {
+        for condition in &mut entry.rule.conditions {
+            condition.visit_mut(&mut |it| match it {
+                Condition::Code(it) => {
+                    it.ids = it.normalised().iter().filter_map(|it| lexicon.codes.id(it)).collect()
+                }
+                Condition::Contains(it) => {
+                    let case = it.case();
+                    it.ids = it
+                        .texts()
+                        .iter()
+                        .map(|text| lexicon.literals.number(Literal::new(text, case)))
+                        .collect();
+                }
+                Condition::Regex(patterns) => {
+                    for it in patterns {
+                        let literals =
+                            it.literals().iter().map(|it| lexicon.literals.number(Literal::needed(it)));
+                        it.ids = literals.collect();
+                    }
+                }
+                _ => {}
+            });
+        }
+    }
+    for provider in layers.iter().flat_map(|it| &it.providers) {
+        lexicon.providers.add(provider, &mut lexicon.literals);
+    }
+    lexicon.literals.finish();
+    lexicon
 }

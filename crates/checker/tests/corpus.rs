@@ -26,7 +26,7 @@ fn all_rows() -> Vec<Row> {
 /// C16: what each runtime prints for the same faults, as the bundled rules read it.
 #[test]
 fn one_table_a_runtime() {
-    let table = RuleTable::bundled(Options::default());
+    let table = RuleTable::bundled(Options::BUNDLED);
     let (policy, settings) = (Policy::default(), Settings::default());
     for (runtime, text) in FILES {
         let rows = corpus::parse_rows(text).unwrap();
@@ -77,7 +77,7 @@ fn one_table_a_runtime() {
 #[test]
 fn no_mode_does_harm() {
     for literal in [false, true] {
-        let table = RuleTable::bundled(Options { literal, ..Options::default() });
+        let table = RuleTable::bundled(Options { literal, ..Options::BUNDLED });
         for settings in [Settings::default(), Settings::literal()] {
             let score = corpus::score(&all_rows(), &table, &Policy::default(), &settings);
             let overclaimed = usize::from(literal);
@@ -95,7 +95,7 @@ fn no_mode_does_harm() {
 fn kinds_answer_more_than_names() {
     let rows = all_rows();
     let right = |literal| {
-        let table = RuleTable::bundled(Options { literal, ..Options::default() });
+        let table = RuleTable::bundled(Options { literal, ..Options::BUNDLED });
         let got =
             |row: &Row| corpus::got(row, &table, &Policy::default(), &Settings::default()).classification;
         rows.iter()

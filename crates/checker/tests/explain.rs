@@ -47,14 +47,14 @@ fn every_rule_says_why() {
         LayerKind::Tenant,
         "patterns:\n  - {id: quota, before: first, match: {httpStatus: 403, bodyContains: [quota, \"over the limit\"]}, signature: quota, classification: USER_SPECIFIC_TECHNICAL}\n",
     );
-    let table = RuleTable::build([&tenant], Options::default());
+    let table = RuleTable::build([&tenant], Options::BUNDLED);
     let failure = Failure { message: "over the limit".to_owned(), ..status(403) };
     assert_rendered("every-rule", &explain(&table, &Tool::default(), &failure));
 }
 
 #[test]
 fn a_kind_is_told_with_its_source() {
-    let table = RuleTable::bundled(Options::default());
+    let table = RuleTable::bundled(Options::BUNDLED);
     let failure =
         typed("requests.exceptions.ConnectionError", "x (Caused by Y('[Errno 111] Connection refused'))");
     assert_rendered("kind", &explain(&table, &Tool::default(), &failure));
@@ -63,7 +63,7 @@ fn a_kind_is_told_with_its_source() {
 /// What is seen comes from outside: it is cut and masked.
 #[test]
 fn what_is_seen_is_cut_and_masked() {
-    let table = RuleTable::bundled(Options::default());
+    let table = RuleTable::bundled(Options::BUNDLED);
     let failure = typed(&format!("Error password=hunter22 {}", "x".repeat(1_000)), "");
     let explained = explain(&table, &Tool::default(), &failure);
     let timeout = explained.rules.iter().find(|it| it.rule_id == "socket-timeout").unwrap();

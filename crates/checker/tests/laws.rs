@@ -10,7 +10,7 @@ use health_model::{
     RetryBasis, Scope, Target, Tool, ToolKind,
 };
 use proptest::prelude::*;
-use support::{World, caller, layer, marks, start};
+use support::{World, caller, layer, marks, start, verdicts};
 
 fn texts() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -140,7 +140,7 @@ fn tables() -> impl Strategy<Value = RuleTable> {
         );
         let layer = layer(LayerKind::Tenant, &yaml);
         assert_eq!(layer.rules.len(), 1);
-        RuleTable::build([&layer], Options { literal, ..Options::default() })
+        RuleTable::build([&layer], Options { literal, ..Options::BUNDLED })
     })
 }
 
@@ -179,7 +179,7 @@ proptest! {
             let is_own = matches!(failure.credential, None | Some(CredentialOwner::User));
             if is_own && verdict.classification == Classification::UserSpecificTechnical
                 && !decision.effects.is_empty() {
-                prop_assert!(decision.effects.iter().all(|it| it.key.scope == Scope::User), "widened");
+                prop_assert!(verdicts(&decision).all(|it| it.key.scope == Scope::User), "widened");
             }
             if !verdict.is_health_signal || verdict.scope.is_none() {
                 prop_assert!(decision.effects.is_empty() && decision.job.is_none());
@@ -208,7 +208,7 @@ proptest! {
         let checker::Outcome::Matched { evidence } = &decided[0].outcome else {
             return Err(TestCaseError::fail("the one that decides did not match"));
         };
-        prop_assert_eq!(evidence, &classified.evidence);
+        prop_assert_eq!(evidence, &classified.evidence(&table.facts(&tool, &failure)));
         for it in evidence {
             prop_assert!(it.seen.len() <= 200 && it.expected.len() <= 200);
         }
@@ -220,7 +220,7 @@ proptest! {
         let layer = parse(LayerKind::Tenant, "x.yaml", &text);
         prop_assert!(!layer.is_refused || layer.rules.is_empty());
         prop_assert!(layer.rules.len() <= 4);
-        let table = RuleTable::build([&layer], Options::default());
+        let table = RuleTable::build([&layer], Options::BUNDLED);
         let verdict = table.classify(&Tool::default(), &Failure::default());
         let everything = layer.rules.iter().any(checker::Rule::matches_everything) && text.contains("{}");
         let only_absent = layer.rules.iter().any(|it| it.conditions.iter().all(|condition| matches!(

@@ -42,7 +42,7 @@ fn new_rules_stand_before_the_fallback() {
     let tenant = layer_of(LayerKind::Tenant, &[rule("t1", ""), rule("t2", "")]);
     let project = layer_of(LayerKind::Project, &[rule("p1", ""), rule("p2", "")]);
     for layers in [[&tenant, &project], [&project, &tenant]] {
-        let table = RuleTable::build(layers, Options::default());
+        let table = RuleTable::build(layers, Options::BUNDLED);
         let (fallback, others) = BUNDLED.split_last().unwrap();
         let expected = [others, &["t1", "t2", "p1", "p2"], &[*fallback]].concat();
         assert_eq!(order(&table), expected, "the order is the layers', not that in which they are given");
@@ -57,7 +57,7 @@ fn a_known_id_is_replaced_whole_in_its_place() {
         LayerKind::Tenant,
         "patterns:\n  - {id: http-403, match: {httpStatus: 403}, signature: mine, classification: INTERMITTENT}\n",
     );
-    let table = RuleTable::build([&tenant], Options::default());
+    let table = RuleTable::build([&tenant], Options::BUNDLED);
     assert_eq!(order(&table), BUNDLED);
     let entry = &table.entries()[2];
     assert_eq!(
@@ -69,7 +69,7 @@ fn a_known_id_is_replaced_whole_in_its_place() {
         LayerKind::Project,
         "patterns:\n  - {id: http-403, match: {httpStatus: 403}, signature: ours, classification: UNCLEAR}\n",
     );
-    let table = RuleTable::build([&tenant, &project], Options::default());
+    let table = RuleTable::build([&tenant, &project], Options::BUNDLED);
     assert_eq!(table.classify(&Tool::default(), &status(403)).rule().signature, "ours");
 }
 
@@ -80,7 +80,7 @@ fn the_first_match_decides() {
         LayerKind::Tenant,
         "patterns:\n  - {id: a, match: {errorCode: E}, signature: a, classification: UNCLEAR}\n  - {id: b, match: {bodyContains: [x]}, signature: b, classification: UNCLEAR}\n",
     );
-    let table = RuleTable::build([&tenant], Options::default());
+    let table = RuleTable::build([&tenant], Options::BUNDLED);
     let failure = Failure { error_code: Some("E".to_owned()), body: "x".to_owned(), ..Failure::default() };
     assert_eq!(table.classify(&Tool::default(), &failure).rule().id, "a");
     let forbidden = Failure { http_status: Some(403), ..failure };
@@ -103,7 +103,7 @@ fn before_places_a_rule() {
         ],
     );
     let project = layer_of(LayerKind::Project, &[rule("p1", ", before: first"), rule("p2", ", before: t3")]);
-    let table = RuleTable::build([&tenant, &project], Options::default());
+    let table = RuleTable::build([&tenant, &project], Options::BUNDLED);
     assert_eq!(
         order(&table),
         [
@@ -138,7 +138,7 @@ fn a_place_that_does_not_exist_is_told() {
         LayerKind::Tenant,
         &[rule("a", ", before: nowhere"), rule("b", ", before: c"), rule("c", ", before: b")],
     );
-    let table = RuleTable::build([&tenant], Options::default());
+    let table = RuleTable::build([&tenant], Options::BUNDLED);
     assert_eq!(order(&table)[11..], ["a", "b", "c", "fallback"]);
     let told: Vec<String> = table.diagnostics().iter().map(ToString::to_string).collect();
     assert_eq!(told.len(), 3);
@@ -160,7 +160,7 @@ fn hidden_rules_are_named() {
 ";
     let tenant = layer(LayerKind::Tenant, yaml);
     assert_eq!(tenant.diagnostics, []);
-    let table = RuleTable::build([&tenant], Options::default());
+    let table = RuleTable::build([&tenant], Options::BUNDLED);
     let told: Vec<(&str, &str)> = table
         .diagnostics()
         .iter()
@@ -181,7 +181,7 @@ fn hidden_rules_are_named() {
     let failure = support::typed("x.ToolException", "Document not found: y");
     assert_eq!(table.classify(&Tool::default(), &failure).rule().id, "tool-exception-generic");
     let mended = yaml.replace("id: doc-not-found,", "id: doc-not-found, before: tool-exception-generic,");
-    let table = RuleTable::build([&layer(LayerKind::Tenant, &mended)], Options::default());
+    let table = RuleTable::build([&layer(LayerKind::Tenant, &mended)], Options::BUNDLED);
     assert_eq!(table.classify(&Tool::default(), &failure).rule().id, "doc-not-found");
 }
 
@@ -192,7 +192,7 @@ fn a_project_can_express_a_local_oddity() {
         LayerKind::Project,
         "patterns:\n  - {id: odd-auth, before: first, match: {httpStatus: 200, bodyContains: ['\"auth\":false']}, signature: odd-auth, classification: USER_SPECIFIC_TECHNICAL}\n",
     );
-    let table = RuleTable::build([&project], Options::default());
+    let table = RuleTable::build([&project], Options::BUNDLED);
     let failure = Failure { body: r#"{"auth":false}"#.to_owned(), ..status(200) };
     assert_eq!(
         table.classify(&Tool::default(), &failure).rule().classification,
@@ -206,8 +206,16 @@ fn packs_stand_before_the_bundled_rules() {
     let pack = layer_of(LayerKind::Pack, &[rule("k1", ""), rule("k2", "")]);
     let tenant = layer_of(LayerKind::Tenant, &[rule("t1", ""), rule("t2", ", before: first")]);
     let table = RuleTable::build([&tenant, &pack], Options::default());
-    assert_eq!(order(&table)[..4], ["t2", "k1", "k2", "http-401-expired-token"]);
-    let without = RuleTable::build([&tenant, &pack], Options { packs: false, ..Options::default() });
+    let order_of_all = order(&table);
+    assert_eq!(order_of_all.first().copied(), Some("t2"));
+    let at = order_of_all.iter().position(|it| *it == "k1").unwrap();
+    assert_eq!(
+        order_of_all[at..at + 3],
+        ["k1", "k2", "http-401-expired-token"],
+        "behind the packs that ship"
+    );
+    assert_eq!(at, 1 + checker::packs::layers().iter().map(|it| it.rules.len()).sum::<usize>());
+    let without = RuleTable::build([&tenant, &pack], Options { packs: false, ..Options::BUNDLED });
     assert_eq!(order(&without)[..2], ["t2", "http-401-expired-token"]);
 }
 
@@ -215,8 +223,8 @@ fn packs_stand_before_the_bundled_rules() {
 #[test]
 fn a_name_stands_for_its_kind() {
     let (kinds, literal) = (
-        RuleTable::bundled(Options::default()),
-        RuleTable::bundled(Options { literal: true, ..Options::default() }),
+        RuleTable::bundled(Options::BUNDLED),
+        RuleTable::bundled(Options { literal: true, ..Options::BUNDLED }),
     );
     let id = |table: &RuleTable, name: &str, message: &str| {
         table.classify(&Tool::default(), &support::typed(name, message)).rule().id.clone()
@@ -247,7 +255,7 @@ fn many_rules_share_one_automaton() {
     for at in 0..1_000 {
         yaml.push_str(&format!("  - {{id: r{at}, before: first, match: {{bodyContains: [\"needle-{at}-\"]}}, signature: s{at}, classification: UNCLEAR}}\n"));
     }
-    let table = RuleTable::build([&layer(LayerKind::Tenant, &yaml)], Options::default());
+    let table = RuleTable::build([&layer(LayerKind::Tenant, &yaml)], Options::BUNDLED);
     assert_eq!(table.n_literals(), 1_003);
     for at in [0, 1, 63, 64, 65, 999] {
         let failure = Failure { body: format!("some text needle-{at}- more"), ..Failure::default() };
@@ -287,7 +295,7 @@ proptest! {
     /// The laws of merging.
     #[test]
     fn merging_keeps_its_laws(tenant in any_layer(LayerKind::Tenant), project in any_layer(LayerKind::Project)) {
-        let table = RuleTable::build([&tenant, &project], Options::default());
+        let table = RuleTable::build([&tenant, &project], Options::BUNDLED);
         let ids = order(&table);
         let mut unique = ids.clone();
         unique.sort_unstable();
@@ -303,10 +311,10 @@ proptest! {
             prop_assert_eq!(entry.layer, LayerKind::Project, "the highest layer wins");
             prop_assert_eq!(&entry.rule.signature, &rule.signature);
         }
-        let twice = RuleTable::build([&tenant, &project, &project], Options::default());
+        let twice = RuleTable::build([&tenant, &project, &project], Options::BUNDLED);
         prop_assert_eq!(order(&twice), ids, "merging a layer twice is merging it once");
-        let alone = RuleTable::build([&tenant], Options::default());
-        let again = RuleTable::build([&tenant, &layer(LayerKind::Project, "patterns: []")], Options::default());
+        let alone = RuleTable::build([&tenant], Options::BUNDLED);
+        let again = RuleTable::build([&tenant, &layer(LayerKind::Project, "patterns: []")], Options::BUNDLED);
         prop_assert_eq!(order(&alone), order(&again), "an empty layer changes nothing");
     }
 }

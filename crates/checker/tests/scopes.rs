@@ -5,7 +5,7 @@ mod support;
 use health_model::{
     Caller, Classification, CredentialOwner, Diagnosis, DiagnosisState, Failure, Scope, Status, ToolKind,
 };
-use support::{World, caller, marks, opened, status, tool, typed};
+use support::{World, caller, marks, opened, status, tool, typed, verdicts};
 
 const EXPIRED: &str = r#"{"error": "expired_token"}"#;
 
@@ -48,7 +48,7 @@ fn trouble_of_a_credential_follows_it() {
             let failure = Failure { credential: owner, ..failure };
             let decision = World::new().decide(&failure);
             assert_eq!(decision.verdict.scope, Some(scope), "{owner:?} {:?}", failure.http_status);
-            assert!(decision.effects.iter().all(|it| it.key.scope == scope));
+            assert!(verdicts(&decision).all(|it| it.key.scope == scope));
         }
         let decision = World::new().decide(&Failure { credential: owner, ..status(500) });
         assert_eq!(decision.verdict.scope, Some(Scope::Project), "a server's fault is nobody's credential");
@@ -67,7 +67,9 @@ fn another_user_is_not_touched() {
         opened(&world.decide_for(&caller("bob"), &status(403))),
         [(Scope::User, "http-403", Some("bob"))]
     );
-    assert!(world.documents.iter().all(|it| it.key.scope == Scope::User && it.key.scope_id == "alice"));
+    let (own, home): (Vec<_>, Vec<_>) = world.documents.iter().partition(|it| it.key.scope == Scope::User);
+    assert!(own.iter().all(|it| it.key.scope_id == "alice"));
+    assert!(home.iter().all(|it| it.health.is_none() && it.cooldowns.is_empty()), "a note is no verdict");
 }
 
 /// R30: entries of different scopes live side by side.

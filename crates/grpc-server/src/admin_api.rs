@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::wire::admin::{self, Change};
 use crate::wire::fields::{MAX_ID, Violations};
 use crate::wire::time::timestamp;
-use crate::wire::{health, jobs, page, rules};
+use crate::wire::{backtest, health, jobs, page, rules};
 
 /// The service as gRPC sees it.
 #[derive(Clone)]
@@ -111,6 +111,11 @@ impl AdminApi {
         let (n_deleted, at) = self.0.service.delete(&selector).await?;
         audit("DeleteDocuments", &format!("{selector:?}"), &by, "", usize::try_from(n_deleted).unwrap_or(0));
         Ok(v1::DeleteDocumentsResponse { n_deleted, revision: at.to_string(), warnings: Vec::new() })
+    }
+
+    async fn backtest(&self, it: v1::BacktestRulesRequest) -> Result<v1::BacktestRulesResponse, Error> {
+        let request = backtest::request(it)?;
+        Ok(backtest::response(self.0.service.backtest(request).await?))
     }
 
     async fn put_layer(&self, it: v1::PutRuleLayerRequest) -> Result<v1::PutRuleLayerResponse, Error> {
@@ -293,6 +298,13 @@ impl AdminService for AdminApi {
         request: Request<v1::ValidateRulesRequest>,
     ) -> Result<Response<v1::ValidateRulesResponse>, Status> {
         respond(&self.0, rules::validate(&self.0.service, request.into_inner()))
+    }
+
+    async fn backtest_rules(
+        &self,
+        request: Request<v1::BacktestRulesRequest>,
+    ) -> Result<Response<v1::BacktestRulesResponse>, Status> {
+        respond(&self.0, self.backtest(request.into_inner()).await)
     }
 
     async fn put_rule_layer(

@@ -23,7 +23,7 @@ use crate::error::{Error, Violation, reason_name};
 use crate::metrics::Metrics;
 use crate::wire::fields::{MAX_ID, Warnings};
 use crate::wire::time::timestamp;
-use crate::wire::{failure, health, notes, requests, rules, verdict, words};
+use crate::wire::{failure, health, notes, render, requests, rules, verdict, words};
 
 /// Tools in one message of a watch.
 const SNAPSHOT_PART: usize = 1_000;
@@ -63,6 +63,7 @@ impl Api {
     ) -> Result<v1::CheckResponse, Error> {
         let mut warnings = Warnings::from(oddities);
         let asked_for = wire.at_least.clone();
+        let wanted = render::wanted(&wire, &mut warnings);
         let (request, is_full) = requests::check(wire, self.service.now(), &mut warnings)?;
         self.warn_of_rules(&request.caller.tenant_id, &request.caller.project_id, &mut warnings);
         let tool = if self.config.metrics.by_tool { request.tool.name.clone() } else { String::new() };
@@ -70,11 +71,13 @@ impl Api {
         self.say(&answer.notes, &asked_for, &mut warnings);
         let verdict = verdict::checked(&answer, is_full);
         self.metrics.check(verdict.classification(), &tool);
+        let renderings = render::renderings(wanted.as_ref(), &answer.verdict, &mut warnings);
         Ok(v1::CheckResponse {
             verdict: Some(verdict),
             revision: revision(answer.revision),
             stale: answer.stale,
             warnings: warnings.into_vec(),
+            renderings,
         })
     }
 

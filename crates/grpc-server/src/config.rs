@@ -53,8 +53,12 @@ pub struct Config {
     pub history: History,
     /// How long cooldowns run.
     pub cooldown: Cooldown,
+    /// When like failures of several users ask for a diagnosis of the tool.
+    pub promotion: Promotion,
     /// How long the documents of sessions are kept.
     pub sessions: Sessions,
+    /// The journal of failures that rules are tried on.
+    pub journal: Journal,
     /// How much a server takes in.
     pub limits: Limits,
     /// Where metrics are shown.
@@ -197,12 +201,32 @@ pub struct Cooldown {
     pub max: Span,
 }
 
+/// When like failures of several users ask for a diagnosis of the tool (DESIGN §2.3, C7).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Promotion {
+    /// Different users whose own credential failed alike, 2 to 32. Default 3.
+    pub users: usize,
+    /// Within how long, 1 min to 1 d. Default 15 min.
+    pub window: Span,
+}
+
 /// How long the documents of sessions are kept (DESIGN §11.8).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sessions {
     /// How long after the last write, 1 h or more, or `never` to keep them. Default 7 d.
     pub retention: Retention,
+}
+
+/// The journal of failures that rules are tried on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Journal {
+    /// Keeps reported failures, redacted and without users. Default `true`.
+    pub enabled: bool,
+    /// Failures kept of a tenant, the latest ones, 1 to 100,000. Default 2,000.
+    pub max_entries: usize,
 }
 
 /// How much a server takes in.
@@ -290,7 +314,9 @@ impl Default for Config {
             clear_on_success: ClearOnSuccess::default(),
             history: History::default(),
             cooldown: Cooldown::default(),
+            promotion: Promotion::default(),
             sessions: Sessions::default(),
+            journal: Journal::default(),
             limits: Limits::default(),
             metrics: Metrics::default(),
             telemetry: Telemetry::default(),
@@ -323,9 +349,21 @@ impl Default for Cooldown {
     }
 }
 
+impl Default for Promotion {
+    fn default() -> Self {
+        Self { users: 3, window: Span::secs(15 * 60) }
+    }
+}
+
 impl Default for Sessions {
     fn default() -> Self {
         Self { retention: Retention::After(Span::hours(7 * 24)) }
+    }
+}
+
+impl Default for Journal {
+    fn default() -> Self {
+        Self { enabled: true, max_entries: 2_000 }
     }
 }
 
@@ -377,6 +415,9 @@ impl Config {
         within("history.limit", self.history.limit, 5, 200)?;
         within("cooldown.max", self.cooldown.max, Span::hours(1), Span::hours(7 * 24))?;
         within("down.max_without_eta", self.down.max_without_eta, Span::secs(60), Span::hours(7 * 24))?;
+        within("promotion.users", self.promotion.users, 2, 32)?;
+        within("promotion.window", self.promotion.window, Span::secs(60), Span::hours(24))?;
+        within("journal.max_entries", self.journal.max_entries, 1, 100_000)?;
         within("rules.poll_interval", self.rules.poll_interval, Span::millis(50), Span::secs(1))?;
         within("shutdown.grace", self.shutdown.grace, Span::millis(0), Span::secs(600))?;
         if let Retention::After(span) = self.sessions.retention {

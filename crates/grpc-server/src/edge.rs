@@ -189,6 +189,7 @@ methods! {
     DeleteDocuments = "/agrajag.v1.AdminService/DeleteDocuments" => "agrajag.v1.AdminService/DeleteDocuments",
     GetEffectiveRules = "/agrajag.v1.AdminService/GetEffectiveRules" => "agrajag.v1.AdminService/GetEffectiveRules",
     ValidateRules = "/agrajag.v1.AdminService/ValidateRules" => "agrajag.v1.AdminService/ValidateRules",
+    BacktestRules = "/agrajag.v1.AdminService/BacktestRules" => "agrajag.v1.AdminService/BacktestRules",
     PutRuleLayer = "/agrajag.v1.AdminService/PutRuleLayer" => "agrajag.v1.AdminService/PutRuleLayer",
     DeleteRuleLayer = "/agrajag.v1.AdminService/DeleteRuleLayer" => "agrajag.v1.AdminService/DeleteRuleLayer",
     ListRuleLayers = "/agrajag.v1.AdminService/ListRuleLayers" => "agrajag.v1.AdminService/ListRuleLayers",

@@ -10,9 +10,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use health_model::{ContainerKey, DocumentKey, Instant};
 use ports::{
-    Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, HitDelta, Job,
-    JobFilter, JobQueue, LoadedContainer, Outage, Revision, RuleLayerKey, RuleLayerRecord, Store, StoreError,
-    StoreInfo, Versioned,
+    Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, FailureEntry,
+    FailurePlace, HitDelta, Job, JobFilter, JobQueue, LoadedContainer, Outage, Revision, RuleLayerKey,
+    RuleLayerRecord, Store, StoreError, StoreInfo, Versioned,
 };
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -206,6 +206,20 @@ impl Store for LateStore {
 
     async fn delete_rule_layer(&self, key: &RuleLayerKey, expected: Option<u64>) -> Result<bool, StoreError> {
         self.get()?.delete_rule_layer(key, expected).await
+    }
+
+    async fn append_failures(&self, entries: &[FailureEntry], keep: usize) -> Result<(), StoreError> {
+        self.get()?.append_failures(entries, keep).await
+    }
+
+    async fn list_failures(
+        &self,
+        tenant_id: &str,
+        project_id: Option<&str>,
+        before: Option<FailurePlace>,
+        limit: usize,
+    ) -> Result<Vec<FailureEntry>, StoreError> {
+        self.get()?.list_failures(tenant_id, project_id, before, limit).await
     }
 
     async fn sweep(

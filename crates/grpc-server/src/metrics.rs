@@ -129,6 +129,8 @@ impl Metrics {
         counter("agrajag.store.documents", "documents written", |it| it.documents_written);
         counter("agrajag.store.conflicts", "batches that lost against another server", |it| it.conflicts);
         counter("agrajag.store.errors", "batches that could not be stored", |it| it.failures);
+        counter("agrajag.journal.entries", "failures appended to the journal", |it| it.journal_written);
+        counter("agrajag.journal.dropped", "failures that the journal lacks", |it| it.journal_dropped);
         counter("agrajag.view.misses", "containers that had to be loaded", |it| it.view_misses);
         let metrics = Arc::downgrade(self);
         self.meter

@@ -6,9 +6,11 @@
 //! - [`caller`]: who calls, which tool, which key.
 //! - [`failure`]: a report of a failed call, as leniently as DESIGN §5 demands.
 //! - [`requests`], [`admin`], [`page`]: the requests of the two services.
-//! - [`health`], [`verdict`], [`notes`], [`rules`], [`rule_yaml`], [`jobs`]: answers.
+//! - [`health`], [`verdict`], [`render`], [`notes`], [`rules`], [`rule_yaml`], [`jobs`]: answers.
+//! - [`backtest`]: a changed rule layer, tried.
 
 pub(crate) mod admin;
+pub(crate) mod backtest;
 pub(crate) mod caller;
 pub(crate) mod failure;
 pub(crate) mod fields;
@@ -16,6 +18,7 @@ pub(crate) mod health;
 pub(crate) mod jobs;
 pub(crate) mod notes;
 pub(crate) mod page;
+pub(crate) mod render;
 pub(crate) mod requests;
 pub(crate) mod rule_yaml;
 pub(crate) mod rules;

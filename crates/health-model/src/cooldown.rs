@@ -113,13 +113,18 @@ pub fn spread(opened_at: Instant, until: Instant, caller: &str) -> Instant {
     if tenth <= 0 {
         return until;
     }
-    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-    for byte in caller.bytes().chain(opened_at.timestamp_micros().to_le_bytes()) {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    }
-    hash ^= hash >> 32;
+    let hash = hash(caller.bytes().chain(opened_at.timestamp_micros().to_le_bytes()));
     let share = i64::try_from(hash % u64::try_from(tenth).unwrap_or(1)).unwrap_or(0);
     saturating_add(until, TimeDelta::milliseconds(share))
+}
+
+/// FNV-1a with its upper half folded in: the same on every machine and in every version.
+pub(crate) fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for byte in bytes {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    hash ^ (hash >> 32)
 }
 
 /// `at + delta`, or the last instant that can be told.

@@ -33,6 +33,10 @@ pub struct Document {
     /// Sorted by signature, then user; at most one per (signature, user).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cooldowns: Vec<Cooldown>,
+    /// Of a home document: users whose own credential failed lately (DESIGN §2.3). Sorted by signature, then user; at most
+    /// one per (signature, user), and [`LIKE_FAILURE_LIMIT`](crate::policy::LIKE_FAILURE_LIMIT) in all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub like_failures: Vec<LikeFailure>,
     /// An administrator's hold; wins over health while it lasts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<Hold>,
@@ -139,6 +143,20 @@ pub struct Cooldown {
     pub cleared_at: Option<Instant>,
 }
 
+/// One user's trouble with their own credential, noted where the tool is at home: evidence, never a status.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LikeFailure {
+    /// The kind of error.
+    pub signature: String,
+    /// The user's [pseudonym](crate::promotion::pseudonym), never the id.
+    pub user: String,
+    /// The user's last failure of this kind that was no repetition under their own cooldown.
+    pub at: Instant,
+    /// It made the users enough: a diagnosis was asked for with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks: bool,
+}
+
 /// An administrator's word, beside health and above it (DESIGN §4).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hold {
@@ -180,6 +198,7 @@ impl Document {
             last_diagnosis: None,
             history: Vec::new(),
             cooldowns: Vec::new(),
+            like_failures: Vec::new(),
             hold: None,
             connection: None,
             last_success_at: None,

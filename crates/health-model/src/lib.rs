@@ -9,6 +9,7 @@
 //! - [`document`]: the health document and its parts.
 //! - [`policy`]: every constant of the model, in one place, with its source.
 //! - [`cooldown`]: windows, episodes, backoff, spreading of retry times.
+//! - [`promotion`]: like failures of several users.
 //! - [`transition`]: the effects and what each does to a document.
 //! - [`success`]: what a successful call may clear.
 //! - [`cascade`]: which of several documents speaks for a caller.
@@ -40,6 +41,7 @@ pub mod document;
 pub mod failure;
 pub mod key;
 pub mod policy;
+pub mod promotion;
 pub mod success;
 pub mod transition;
 pub mod verdict;
@@ -50,7 +52,7 @@ pub mod words;
 pub type Instant = chrono::DateTime<chrono::Utc>;
 
 pub use cascade::{Cascade, State, View};
-pub use document::{Cooldown, Diagnosis, Document, Health, HistoryEntry, Hold};
+pub use document::{Cooldown, Diagnosis, Document, Health, HistoryEntry, Hold, LikeFailure};
 pub use failure::Failure;
 pub use key::{Caller, ContainerKey, DocumentKey, Tool};
 pub use policy::Policy;

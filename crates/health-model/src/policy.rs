@@ -23,7 +23,21 @@ pub struct Policy {
     pub recent_success: TimeDelta,
     /// What a success clears (C2).
     pub clear_on_success: ClearOnSuccess,
+    /// When like failures of several users ask for a diagnosis of the tool.
+    pub promotion: Promotion,
 }
+
+/// How many users in how short a time are evidence against the tool (DESIGN §2.3, C7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Promotion {
+    /// Different users with failures of one signature, 2 to 32: one user's trouble stays that user's.
+    pub users: usize,
+    /// All within this time, 1 min to 24 h.
+    pub window: TimeDelta,
+}
+
+/// Like failures noted in one document, of all signatures together; the oldest make room.
+pub const LIKE_FAILURE_LIMIT: usize = 64;
 
 /// When a DEGRADED tool is expected back where nobody says (C9, R155).
 pub const FALLBACK_RECOVERY: TimeDelta = TimeDelta::minutes(15);
@@ -61,6 +75,7 @@ impl Default for Policy {
             fresh_diagnosis: TimeDelta::minutes(5),
             recent_success: TimeDelta::hours(24),
             clear_on_success: ClearOnSuccess::All,
+            promotion: Promotion { users: 3, window: TimeDelta::minutes(15) },
         }
     }
 }

@@ -4,12 +4,15 @@
 //! start stays. It speaks against every older verdict of the caller's cascade, not only the one that is shown: what
 //! works for one caller of a project is not down for the project (ADR 0011). Holds and GLOBAL entries stay; where GLOBAL
 //! is shown the caller's home scope gets an OK entry instead. Other users' entries are never touched.
+//! Like failures of several users are evidence against the tool, and a success of anybody is evidence for it: it drops
+//! them (ADR 0016).
 
 use crate::Instant;
 use crate::cascade::Cascade;
-use crate::document::Cooldown;
+use crate::document::{Cooldown, LikeFailure};
 use crate::key::{Caller, DocumentKey, Tool};
 use crate::policy::{ClearOnSuccess, Policy};
+use crate::promotion;
 use crate::transition::{Effect, EffectKind, Mark};
 use crate::vocabulary::{Origin, Scope, Status};
 
@@ -52,6 +55,12 @@ pub fn plan(
                 });
             }
         }
+        let disproves =
+            |it: &LikeFailure| it.at < evidence.started_at && promotion::is_counted(it, policy, now);
+        if document.like_failures.iter().any(disproves) {
+            let kind = EffectKind::ForgetLikeFailures { before: evidence.started_at };
+            effects.push(Effect { key: document.key.clone(), kind });
+        }
     }
     effects
 }
@@ -72,7 +81,7 @@ pub fn is_worth_reporting(
                     && (it.is_active(now) || it.is_outlived(now))
                     && policy.clear_on_success != ClearOnSuccess::Signature
                     && is_cleared(it, None, policy.clear_on_success)
-            })
+            }) || document.like_failures.iter().any(|it| promotion::is_counted(it, policy, now))
         })
 }
 

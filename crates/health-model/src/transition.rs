@@ -8,6 +8,7 @@ use crate::cooldown::{self, Window};
 use crate::document::{Connection, Cooldown, Diagnosis, Document, Health, HistoryEntry, Hold};
 use crate::key::DocumentKey;
 use crate::policy::Policy;
+use crate::promotion;
 use crate::vocabulary::{Classification, EtaBasis, Origin, Status};
 use crate::words;
 
@@ -66,6 +67,25 @@ pub enum EffectKind {
     },
     /// Records a diagnosis beside the marks that it led to (R34).
     RecordDiagnosis(Diagnosis),
+    /// Notes one user's trouble where the tool is at home (DESIGN §2.3). Never touches the status.
+    NoteLikeFailure {
+        /// The kind of error.
+        signature: String,
+        /// The user's [pseudonym](promotion::pseudonym).
+        user: String,
+        /// A diagnosis is asked for with it.
+        asks: bool,
+    },
+    /// Drops the like failures of all users that came before a call began which succeeded.
+    ForgetLikeFailures {
+        /// When that call began.
+        before: Instant,
+    },
+    /// Drops the like failures of one user, who is deleted.
+    ForgetUser {
+        /// The user's [pseudonym](promotion::pseudonym).
+        user: String,
+    },
 }
 
 /// A status and why.
@@ -148,6 +168,11 @@ pub fn apply(document: &mut Document, kind: &EffectKind, policy: &Policy, now: I
             connection_event(document, connection, note, policy, now)
         }
         EffectKind::RecordDiagnosis(it) => document.last_diagnosis.replace(it.clone()).as_ref() != Some(it),
+        EffectKind::NoteLikeFailure { signature, user, asks } => {
+            promotion::note(document, signature, user, *asks, policy, now)
+        }
+        EffectKind::ForgetLikeFailures { before } => promotion::retain(document, |it| it.at >= *before),
+        EffectKind::ForgetUser { user } => promotion::retain(document, |it| it.user != *user),
     };
     if changed {
         document.updated_at = now;
@@ -203,6 +228,7 @@ fn mark(document: &mut Document, mark: &Mark, policy: &Policy, now: Instant) -> 
         // event writes status and history only (R57), or a flapping server would never back off.
         if !matches!(mark.origin, Origin::Success | Origin::Event) {
             document.cooldowns.clear();
+            document.like_failures.clear();
         }
     }
     if !same {

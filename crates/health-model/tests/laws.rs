@@ -67,6 +67,12 @@ fn effect() -> impl Strategy<Value = EffectKind> {
         1 => "[a-c]".prop_map(|signature| EffectKind::EndCooldown { signature, user_id: None }),
         1 => "[a-c]".prop_map(|signature| EffectKind::ClearCooldown { signature, user_id: None }),
         1 => Just(EffectKind::Clear),
+        1 => ("[a-c]", "[x-z]", any::<bool>()).prop_map(|(signature, user, asks)| EffectKind::NoteLikeFailure {
+            signature,
+            user,
+            asks,
+        }),
+        1 => instant().prop_map(|before| EffectKind::ForgetLikeFailures { before }),
         1 => Just(EffectKind::ReleaseHold),
         1 => status().prop_map(|status| EffectKind::SetHold(Hold {
             status,
@@ -212,6 +218,23 @@ proptest! {
             prop_assert_eq!(newest, health);
             prop_assert!(document.history.len() <= Policy::default().history_limit);
         }
+    }
+
+    /// DESIGN §2.3: notes of users' failures stay few and sorted, and change nobody's answer.
+    #[test]
+    fn notes_of_failures_are_bounded_and_change_no_answer(steps in steps(), user in "[v-z]", at in 0_i64..30_000) {
+        let mut documents = play(&steps);
+        let policy = Policy::default();
+        let told = cascade_of(&documents, "alice").state(&policy, t(at)).effective;
+        let kind = EffectKind::NoteLikeFailure { signature: "a".to_owned(), user, asks: false };
+        for document in documents.values_mut() {
+            transition::apply(document, &kind, &policy, t(at));
+            let keys: Vec<_> = document.like_failures.iter().map(|it| (&it.signature, &it.user)).collect();
+            prop_assert!(keys.windows(2).all(|it| it[0] < it[1]), "sorted, one a user: {:?}", keys);
+            let like = document.like_failures.iter().filter(|it| it.signature == "a").count();
+            prop_assert!(like <= policy.promotion.users);
+        }
+        prop_assert_eq!(told, cascade_of(&documents, "alice").state(&policy, t(at)).effective);
     }
 
     /// R55, R61: after its own success a caller is told OK or RETESTING nowhere, unless a hold, a younger verdict or a

@@ -166,7 +166,7 @@ impl Service {
         Ok((view, n_changed, written.revision.or_else(|| self.view.position())))
     }
 
-    /// Deletes documents for good (R42).
+    /// Deletes documents for good (R42). Of a user also what home documents note of their failures.
     ///
     /// # Errors
     ///
@@ -174,6 +174,12 @@ impl Service {
     pub async fn delete(&self, selector: &DeleteSelector) -> Result<(u64, Revision), Error> {
         self.must_write()?;
         let now = self.clock.now();
+        match selector {
+            DeleteSelector::User { tenant_id, user_id } => self.forget_user(tenant_id, user_id, now).await?,
+            // What was reported before must not come into the journal after it.
+            DeleteSelector::Tenant { .. } => self.flush_journal().await,
+            DeleteSelector::One(_) | DeleteSelector::Session { .. } => {}
+        }
         Ok(self.view.patient(self.settings.delete_timeout, self.store.delete(selector, now)).await?)
     }
 

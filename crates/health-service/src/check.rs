@@ -66,7 +66,7 @@ pub struct CheckAnswer {
     pub verdict: Verdict,
     /// How many failures met the open window, as this server counted.
     pub hits: u64,
-    /// The job of an unclear failure.
+    /// The job of an unclear failure, or of like failures of several users.
     pub job_id: Option<Uuid>,
     /// Health after the call.
     pub health: HealthSummary,
@@ -98,9 +98,11 @@ impl Service {
 
     async fn check_once(&self, request: CheckRequest, now: Instant) -> CheckAnswer {
         let CheckRequest { caller, tool, failure, at_least, .. } = request;
+        let failure = Arc::new(failure);
         let read = self.read(&caller, tool.provider.as_deref(), at_least.as_ref(), false).await;
         let cascade = read.containers.cascade(&tool.name);
         let decision = self.decide(&caller, &tool, &failure, &cascade, now);
+        self.journal.note(&caller, &tool, &failure, &decision.verdict, now);
         let before = summary(&cascade.state(&self.settings.policy, now));
         let mut notes = Vec::new();
         if read.away {

@@ -5,19 +5,25 @@
 //!
 //! - [`settings`], [`error`]: what can be set, what can fail.
 //! - [`check`], [`success`], [`event`], [`lookup`], [`watch`], [`explain`], [`admin`]: one module a use case.
+//! - [`render`]: a verdict in the forms that other programs take.
 //! - [`rules`]: rule layers of files and of the store, compiled per tenant and project.
-//! - `view`, `writer`, `hits`, `reports`, `shown`: inside.
+//! - [`backtest`]: the journal of failures under changed rules.
+//! - `view`, `writer`, `hits`, `journal`, `reports`, `shown`: inside.
 //!
 //! Invariants: it fails open (unknown means usable); what it calls committed is; every task it starts ends with
 //! [`Service::shutdown`].
 
 pub mod admin;
+pub mod backtest;
 pub mod check;
+mod erase;
 pub mod error;
 pub mod event;
 pub mod explain;
 mod hits;
+mod journal;
 pub mod lookup;
+pub mod render;
 mod reports;
 pub mod rules;
 pub mod settings;
@@ -35,12 +41,15 @@ use health_model::{Caller, Instant};
 use ports::{Clock, Ids, Revision, Store, StoreError, StoreInfo};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::hits::Hits;
+use crate::journal::Journal;
 use crate::reports::Reports;
 use crate::view::{Containers, View};
 use crate::writer::{Writer, WriterStats};
 pub use admin::{AdminChange, DocumentView, DocumentViews, document_key};
+pub use backtest::{BacktestAnswer, BacktestRequest};
 pub use check::{CheckAnswer, CheckRequest, Durability, HealthSummary};
 pub use error::Error;
 pub use event::{Event, EventOutcome, EventResult, RecordEventAnswer, RecordEventRequest};
@@ -105,6 +114,7 @@ pub struct Inner {
     writer: Mutex<Option<Writer>>,
     writer_stats: Arc<WriterStats>,
     hits: Hits,
+    journal: Journal,
     checks: Reports<CheckAnswer>,
     successes: Reports<RecordSuccessAnswer>,
     watches: Arc<AtomicUsize>,
@@ -146,6 +156,10 @@ pub struct Stats {
     pub failures: u64,
     /// Decisions waiting for the writer.
     pub queue_depth: u64,
+    /// Failures appended to the journal.
+    pub journal_written: u64,
+    /// Failures that the journal lacks: too many at once, or the store did not take them.
+    pub journal_dropped: u64,
     /// Containers that had to be loaded.
     pub view_misses: u64,
     /// Bytes of the view, estimated.
@@ -179,6 +193,8 @@ impl Service {
             Arc::clone(&writer_stats),
         );
         let stop = CancellationToken::new();
+        let keep = settings.journal_limit.filter(|_| settings.mode == Mode::Active);
+        let journal = Journal::new(keep, keep.map_or(Uuid::nil(), |_| ids.next()));
         let service = Self {
             inner: Arc::new(Inner {
                 store,
@@ -189,6 +205,7 @@ impl Service {
                 writer: Mutex::new(Some(writer)),
                 writer_stats,
                 hits: Hits::new(),
+                journal,
                 checks: Reports::new(settings.report_limit),
                 successes: Reports::new(settings.report_limit),
                 watches: Arc::default(),
@@ -221,6 +238,7 @@ impl Service {
                 let _ = task.await;
             }
             self.flush_hits().await;
+            self.flush_journal().await;
             self.store.close().await;
         };
         tokio::time::timeout(limit, ending).await.is_ok()
@@ -256,6 +274,8 @@ impl Service {
             conflicts: writer.conflicts.load(Ordering::Relaxed),
             failures: writer.failures.load(Ordering::Relaxed),
             queue_depth: waiting as u64,
+            journal_written: self.journal.written.load(Ordering::Relaxed),
+            journal_dropped: self.journal.dropped.load(Ordering::Relaxed),
             view_misses: self.view.misses.load(Ordering::Relaxed),
             view_bytes: self.view.weight(),
             watches: self.watches.load(Ordering::Relaxed) as u64,
@@ -334,6 +354,7 @@ impl Service {
     async fn flush_task(self) {
         while self.pause(self.settings.flush_every).await {
             self.flush_hits().await;
+            self.flush_journal().await;
         }
     }
 

@@ -62,6 +62,31 @@ struct TenantTables {
     projects: HashMap<String, Arc<RuleTable>>,
 }
 
+/// The rules of one tenant with one layer replaced, beside those in force. See [`Rules::replacing`].
+pub struct Replaced {
+    /// The text cannot be used at all.
+    pub is_refused: bool,
+    /// Everything found in the text, also in its place among the other layers.
+    pub diagnostics: Vec<Diagnostic>,
+    tenant_id: String,
+    options: Options,
+    layers: Layers,
+    /// By project, `None` for those without a layer of their own. Compiled when they are asked for.
+    tables: BTreeMap<Option<String>, Arc<RuleTable>>,
+}
+
+impl Replaced {
+    /// The table of a project. The first call for a project with layers of its own compiles it.
+    pub fn table(&mut self, project_id: &str) -> Arc<RuleTable> {
+        let key = RuleLayerKey { tenant_id: self.tenant_id.clone(), project_id: Some(project_id.to_owned()) };
+        let has_own = self.layers.files.contains_key(&key) || self.layers.stored.contains_key(&key);
+        let own = key.project_id.filter(|_| has_own);
+        let Self { tenant_id, options, layers, tables, .. } = self;
+        let compile = || build(layers, tenant_id, own.as_deref(), *options);
+        Arc::clone(tables.entry(own.clone()).or_insert_with(compile))
+    }
+}
+
 /// Every layer, and every table compiled from them.
 pub struct Rules {
     options: Options,
@@ -144,6 +169,44 @@ impl Rules {
         (parsed, table)
     }
 
+    /// The tenant's rules as they would be with this text in the place of one layer: the store's of that name, else the
+    /// file's, else one more. Changes nothing.
+    #[must_use]
+    pub fn replacing(&self, key: &RuleLayerKey, text: &str) -> Replaced {
+        let parsed = Arc::new(checker::parse(kind_of(key), &stored_name(key), text));
+        let mut layers = Layers::default();
+        {
+            let all = self.layers.lock().unwrap_or_else(PoisonError::into_inner);
+            for (from, to) in [(&all.files, &mut layers.files), (&all.stored, &mut layers.stored)] {
+                let of_tenant = from.iter().filter(|(it, _)| it.tenant_id == key.tenant_id);
+                to.extend(of_tenant.map(|(key, layer)| (key.clone(), layer.clone())));
+            }
+        }
+        if !layers.stored.contains_key(key) {
+            layers.files.remove(key);
+        }
+        let layer = Layer {
+            source: parsed.source.clone(),
+            text: Ok(String::new()),
+            parsed: Arc::clone(&parsed),
+            diagnostics: Vec::new(),
+        };
+        layers.stored.insert(key.clone(), layer);
+        let in_place = build(&layers, &key.tenant_id, key.project_id.as_deref(), self.options);
+        let mut diagnostics = parsed.diagnostics.clone();
+        let found = in_place.diagnostics().iter().filter(|it| it.source == parsed.source);
+        diagnostics.extend(found.cloned());
+        diagnostics.dedup();
+        Replaced {
+            is_refused: parsed.is_refused,
+            diagnostics,
+            tenant_id: key.tenant_id.clone(),
+            options: self.options,
+            layers,
+            tables: BTreeMap::from([(key.project_id.clone(), in_place)]),
+        }
+    }
+
     /// Every layer in use, sorted by tenant, project and source.
     #[must_use]
     pub fn layers(&self) -> Vec<LayerInUse> {
@@ -204,10 +267,14 @@ impl Rules {
     }
 
     fn build(&self, layers: &Layers, tenant_id: &str, project_id: Option<&str>) -> Arc<RuleTable> {
-        let stack = stack(layers, tenant_id, project_id);
-        let order: Vec<&ParsedLayer> = stack.iter().map(|it| &**it).collect();
-        Arc::new(RuleTable::build(order, self.options))
+        build(layers, tenant_id, project_id, self.options)
     }
+}
+
+fn build(layers: &Layers, tenant_id: &str, project_id: Option<&str>, options: Options) -> Arc<RuleTable> {
+    let stack = stack(layers, tenant_id, project_id);
+    let order: Vec<&ParsedLayer> = stack.iter().map(|it| &**it).collect();
+    Arc::new(RuleTable::build(order, options))
 }
 
 /// The layers of a project, wide to narrow: tenant file, tenant store, project file, project store.
@@ -258,6 +325,8 @@ fn unreadable(kind: LayerKind, source: &str, reason: &str) -> ParsedLayer {
         kind,
         source: source.to_owned(),
         rules: Vec::new(),
+        providers: Vec::new(),
+        is_shadow: false,
         diagnostics: vec![finding],
         is_refused: true,
     }

@@ -69,8 +69,10 @@ pub struct Settings {
     pub batch_documents: usize,
     /// Decisions waiting for the writer; more are refused as overloaded. Default 16,384.
     pub queue_limit: usize,
-    /// How often counters are flushed; on a kill at most this much is lost of them. Default 1 s.
+    /// How often counters and the journal are flushed; on a kill at most this much is lost of them. Default 1 s.
     pub flush_every: Duration,
+    /// Failures kept in the journal of a tenant, the latest ones; `None` = no journal. Default 2,000.
+    pub journal_limit: Option<usize>,
     /// How often rule layers in the store are looked for. Default 1 s.
     pub rules_poll: Duration,
     /// SESSION documents are swept this long after their last write; `None` = never (DESIGN §11.8). Default 7 d.
@@ -103,6 +105,7 @@ impl Default for Settings {
             batch_documents: 64,
             queue_limit: 16_384,
             flush_every: Duration::from_secs(1),
+            journal_limit: Some(2_000),
             rules_poll: Duration::from_secs(1),
             session_retention: Some(TimeDelta::days(7)),
             tombstone_retention: TimeDelta::hours(24),

@@ -59,7 +59,7 @@ pub struct RecordSuccessRequest {
 /// What one success did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SuccessOutcome {
-    /// It cleared a status or a cooldown.
+    /// It cleared a status or a cooldown, or disproved what was noted of several users' failures.
     Cleared,
     /// There was nothing to clear: the usual case.
     NothingToClear,

@@ -38,7 +38,7 @@ fn signature(rules: &Rules, tenant: &str, project: &str, status: u16) -> String 
 /// R103, R105, R107, R122, R123, R124
 #[test]
 fn layers_merge_bundled_tenant_file_tenant_store_project() {
-    let rules = Rules::new(checker::Options::default());
+    let rules = Rules::new(checker::Options::BUNDLED);
     assert_eq!(signature(&rules, "acme", "essay", 418), "unclassified");
     rules.set_file_layers(vec![file(tenant(), &layer(&[rule("teapot", 418, "tenant-file")]))]);
     assert_eq!(signature(&rules, "acme", "essay", 418), "tenant-file");
@@ -66,7 +66,7 @@ fn layers_merge_bundled_tenant_file_tenant_store_project() {
 /// DESIGN §6 and the defect: one bad rule discarded the whole layer.
 #[test]
 fn a_bad_rule_is_skipped_alone_and_a_broken_file_keeps_its_last_good_content() {
-    let rules = Rules::new(checker::Options::default());
+    let rules = Rules::new(checker::Options::BUNDLED);
     let bad =
         "  - id: typo\n    match: { httpStatsu: 418 }\n    signature: x\n    classification: USER_INPUT\n";
     let text = layer(&[bad.to_owned(), rule("teapot", 418, "teapot")]);

@@ -73,7 +73,7 @@ impl Sim {
     }
 
     fn caller(&mut self) -> Caller {
-        let user = *self.random.pick(&["alice", "bob"]);
+        let user = *self.random.pick(&["alice", "bob", "carol"]);
         let mut caller = caller(user);
         caller.tenant_id = (*self.random.pick(&["acme", "acme", "globex"])).to_owned();
         if self.random.below(8) == 0 {
@@ -191,6 +191,8 @@ impl Sim {
             let of_another = it.key.scope == Scope::User
                 && it.cooldowns.iter().any(|cooldown| cooldown.user_id.as_deref() != Some(&it.key.scope_id));
             assert!(!of_another, "R46: seed {} at {}", self.seed, it.key);
+            let is_home = matches!(it.key.scope, Scope::Project | Scope::Tenant);
+            assert!(is_home || it.like_failures.is_empty(), "DESIGN §2.3: seed {} at {}", self.seed, it.key);
         }
         for tenant in ["acme", "globex"] {
             let filter = JobFilter { tenant_id: tenant.to_owned(), ..JobFilter::default() };

@@ -13,9 +13,9 @@ use health_service::check::Durability;
 use health_service::success::SuccessOutcome;
 use health_service::{Error, Note, Service, Settings};
 use ports::{
-    Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, HitDelta, Job,
-    JobFilter, JobQueue, LoadedContainer, Outage, Revision, RuleLayerKey, RuleLayerRecord, Store, StoreError,
-    StoreInfo, Versioned,
+    Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, FailureEntry,
+    FailurePlace, HitDelta, Job, JobFilter, JobQueue, LoadedContainer, Outage, Revision, RuleLayerKey,
+    RuleLayerRecord, Store, StoreError, StoreInfo, Versioned,
 };
 use store_memory::MemoryStore;
 use support::{check, eventually, http, lookup, refused, service_on, start, success_of, tool};
@@ -84,6 +84,10 @@ forward! {
     rules_revision() -> u64;
     put_rule_layer(layer: &RuleLayerRecord, expected: Option<u64>) -> u64;
     delete_rule_layer(key: &RuleLayerKey, expected: Option<u64>) -> bool;
+    append_failures(entries: &[FailureEntry], keep: usize) -> ();
+    list_failures(
+        tenant_id: &str, project_id: Option<&str>, before: Option<FailurePlace>, limit: usize
+    ) -> Vec<FailureEntry>;
     sweep(sessions_before: Option<Instant>, tombstones_before: Instant, now: Instant) -> u64;
 }
 
@@ -194,5 +198,27 @@ async fn a_corrupt_document_harms_no_other() {
         let stored = answer.durability == Durability::Committed;
         assert_eq!(stored, name != "corrupt", "{name}: {:?}", answer.notes);
         assert_eq!(answer.notes.contains(&Note::Corrupt), name == "corrupt");
+    }
+}
+
+/// A store that takes no journal costs no Check anything; what is missing is counted.
+#[tokio::test]
+async fn without_a_store_the_journal_is_dropped_and_counted() {
+    for hangs in [false, true] {
+        let (service, off) = switched(hangs);
+        for _ in 0..3 {
+            let asked = Tick::now();
+            let answer = check(&service, "alice", refused()).await;
+            assert_eq!(answer.verdict.classification, Classification::TechnicallyBroken);
+            assert!(asked.elapsed() < Duration::from_secs(2));
+        }
+        eventually(async || service.stats().journal_dropped == 3).await;
+        off.store(false, Ordering::SeqCst);
+        eventually(async || {
+            check(&service, "alice", http(404)).await;
+            service.stats().journal_written > 0
+        })
+        .await;
+        service.shutdown(Duration::from_secs(10)).await;
     }
 }

@@ -5,14 +5,17 @@
 //!
 //! - [`store`]: documents, commits, the change feed, counters, rule layers.
 //! - [`job`]: the queue of diagnoses.
+//! - [`journal`]: failures kept to try rules on.
 //! - [`clock`]: time and ids.
 
 pub mod clock;
 pub mod job;
+pub mod journal;
 pub mod store;
 
 pub use clock::{Clock, Ids};
 pub use job::{Claim, Enqueue, EnqueueOutcome, Job, JobFilter, JobQueue, JobState, Signal, Trigger};
+pub use journal::{FailureEntry, FailurePlace};
 pub use store::{
     Batch, Change, Changes, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, DocumentWrite,
     HitDelta, LoadedContainer, Outage, OutageChange, Revision, RuleLayerKey, RuleLayerRecord, Store,

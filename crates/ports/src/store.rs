@@ -8,6 +8,7 @@ use health_model::vocabulary::{Scope, Status};
 use health_model::{ContainerKey, Document, DocumentKey, Instant};
 
 use crate::job::{Enqueue, EnqueueOutcome, JobQueue};
+use crate::journal::{FailureEntry, FailurePlace};
 
 /// What can go wrong. Absence is never an error: it is `Ok(None)` or an empty list.
 #[derive(Debug, thiserror::Error)]
@@ -271,8 +272,8 @@ pub enum DeleteSelector {
     /// One document, its counters, and the jobs about it. Its outages stay: they say nothing of a person, and how long they
     /// last is worth knowing after it. An open one ends as censored.
     One(DocumentKey),
-    /// Everything of a tenant: documents, counters, outages, rule layers, the jobs of its queues and those about its
-    /// documents.
+    /// Everything of a tenant: documents, counters, outages, rule layers, its journal of failures, the jobs of its queues and
+    /// those about its documents.
     Tenant {
         /// The tenant.
         tenant_id: String,
@@ -423,6 +424,22 @@ pub trait Store: JobQueue {
 
     /// Deletes a rule layer; `false` if there was none. `expected` as in [`Store::put_rule_layer`].
     async fn delete_rule_layer(&self, key: &RuleLayerKey, expected: Option<u64>) -> Result<bool, StoreError>;
+
+    /// Appends failures to the journals of their tenants, and in the same transaction takes from each of these journals all
+    /// but its `keep` latest entries, in the order of [`FailurePlace`]; an entry that comes too late for them is among those
+    /// taken. Of several appends at once the last one to return leaves no more than that. An id that is on record is passed
+    /// over, so that an append that failed as unavailable can be repeated. No version changes, no feed event.
+    async fn append_failures(&self, entries: &[FailureEntry], keep: usize) -> Result<(), StoreError>;
+
+    /// A page of a tenant's journal, the latest first: entries before the place `before`, at most `limit` (clamped to
+    /// 1…1,000). `project_id`: only of this project. A place need not be on record any more.
+    async fn list_failures(
+        &self,
+        tenant_id: &str,
+        project_id: Option<&str>,
+        before: Option<FailurePlace>,
+        limit: usize,
+    ) -> Result<Vec<FailureEntry>, StoreError>;
 
     /// Sweeps, and returns how many rows went (counters and jobs that go with their document are not counted):
     ///

@@ -49,6 +49,10 @@
 //! | leases end, stale tokens do nothing | `an_ended_lease_is_taken_over`, `an_ended_lease_does_not_run_beside_another`, `a_lease_can_be_extended`, `a_job_ends_once` |
 //! | jobs are listed newest first | `jobs_are_listed_newest_first` |
 //! | rule layers, their versions and their number | `rule_layers_are_put_listed_and_deleted`, `the_number_of_the_rules_grows`, `a_rule_layer_is_changed_on_the_expected_version`, `concurrent_puts_of_a_rule_layer_do_not_overwrite`, `a_second_handle_sees_rule_layers` |
+//! | the journal of failures: order and pages | `failures_are_listed_latest_first`, `pages_of_failures_go_on_before_their_place` |
+//! | the journal: an append leaves the latest ones, also of several at once | `the_latest_failures_are_kept`, `appends_of_two_handles_keep_the_limit` |
+//! | the journal: appends can be repeated, without version or event | `an_append_of_failures_can_be_repeated` |
+//! | the journal: one a tenant, deleted with the tenant alone | `a_journal_goes_with_its_tenant` |
 //! | identity; close; durability over a new start (DESIGN §2.5) | `a_store_names_itself`, `a_closed_store_is_unavailable`, `a_reopened_store_has_kept_everything` |
 //! | all of it together | `random_operations_agree_with_the_model` |
 //!
@@ -63,6 +67,7 @@
 //! - Instants outside of documents are kept to the microsecond, inside of them to the nanosecond.
 //! - A claim first puts the jobs whose lease ended before `now`, of any project, back to QUEUED, and voids their tokens. Of the
 //!   queued ones it takes requests of people first, then by (`created_at`, id). Nobody completes or extends an ended job.
+//! - A place in a journal is compared to the microsecond, as places on record have no more.
 //! - A limit of a page is taken as 1 where it is 0, and as 1,000 where it is more. A page of jobs after an id that is not on
 //!   record is empty.
 //! - The sweep counts documents, tombstones, ended jobs, counters of past episodes and outages; counters and jobs that go with

@@ -108,6 +108,12 @@ macro_rules! each_case {
         $callback!(a_user_request_raises_the_trigger);
         $callback!(a_storm_makes_one_job);
         $callback!(jobs_are_listed_newest_first);
+        $callback!(failures_are_listed_latest_first);
+        $callback!(pages_of_failures_go_on_before_their_place);
+        $callback!(the_latest_failures_are_kept);
+        $callback!(an_append_of_failures_can_be_repeated);
+        $callback!(a_journal_goes_with_its_tenant);
+        $callback!(appends_of_two_handles_keep_the_limit);
         $callback!(a_claim_leases_the_job);
         $callback!(user_requests_go_first_then_the_oldest);
         $callback!(no_two_claims_get_one_job);

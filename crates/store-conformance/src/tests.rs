@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 /// The sources of the cases.
-const SOURCES: [&str; 16] = [
+const SOURCES: [&str; 17] = [
     include_str!("cases/counters.rs"),
     include_str!("cases/deletes.rs"),
     include_str!("cases/documents.rs"),
@@ -11,6 +11,7 @@ const SOURCES: [&str; 16] = [
     include_str!("cases/feed.rs"),
     include_str!("cases/handles.rs"),
     include_str!("cases/jobs.rs"),
+    include_str!("cases/journal.rs"),
     include_str!("cases/leases.rs"),
     include_str!("cases/listing.rs"),
     include_str!("cases/outages.rs"),

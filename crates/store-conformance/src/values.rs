@@ -130,6 +130,12 @@ pub(crate) fn full_document(key: &DocumentKey) -> Document {
             },
             Cooldown { next_spawn_allowed_at: Instant::MAX_UTC, ..cooldown("c", Some(""), nanos) },
         ],
+        like_failures: vec![health_model::LikeFailure {
+            signature: text.to_owned(),
+            user: "0123456789abcdef".to_owned(),
+            at: nanos,
+            asks: true,
+        }],
         hold: Some(Hold {
             status: Status::Down,
             reason: text.to_owned(),

@@ -66,7 +66,9 @@ each_fault_is_found! {
     a_lost_fraction: CutsInstants => [a_document_comes_back_whole];
     a_stale_read: ReadsLate => [a_second_handle_sees_commits];
     unsorted_containers: SortsContainers => [containers_come_in_the_order_asked];
-    mixed_tenants: MixesTenants => [tenants_never_mix, filters_list_what_matches];
+    mixed_tenants: MixesTenants => [
+        tenants_never_mix, filters_list_what_matches, a_journal_goes_with_its_tenant
+    ];
     a_filter_that_is_ignored: IgnoresStatus => [filters_list_what_matches, a_status_filter_follows_the_document];
     pages_without_end: SaysThereIsMore => [a_page_goes_on_behind_its_place];
     a_split_transaction: SplitsTransactions => [a_page_never_splits_a_transaction];
@@ -116,5 +118,6 @@ each_fault_is_found! {
         a_full_queue_drops_its_oldest_failure, a_full_queue_keeps_what_people_asked_for,
         a_batch_drops_from_the_queues_that_it_fills, a_queue_stays_full_under_a_storm
     ];
+    a_journal_without_end: KeepsFailures => [the_latest_failures_are_kept, appends_of_two_handles_keep_the_limit];
     a_close_that_does_nothing: StaysOpen => [a_closed_store_is_unavailable];
 }

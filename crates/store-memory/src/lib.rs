@@ -6,10 +6,11 @@
 //!
 //! - [`MemoryStore`]: a handle. [`MemoryStore::handle`] opens a further one on the same data, as a second server would.
 //! - `state`: documents, change feed, outages, counters, rule layers.
-//! - `queue`: jobs.
+//! - `queue`: jobs. `journal`: failures.
 //!
 //! The data lives until the last handle is gone; closing a handle closes that handle alone.
 
+mod journal;
 mod queue;
 mod state;
 #[cfg(test)]
@@ -21,9 +22,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use health_model::{ContainerKey, DocumentKey, Instant};
 use ports::{
-    Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, HitDelta, Job,
-    JobFilter, JobQueue, LoadedContainer, Outage, Revision, RuleLayerKey, RuleLayerRecord, Store, StoreError,
-    StoreInfo, Versioned,
+    Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, FailureEntry,
+    FailurePlace, HitDelta, Job, JobFilter, JobQueue, LoadedContainer, Outage, Revision, RuleLayerKey,
+    RuleLayerRecord, Store, StoreError, StoreInfo, Versioned,
 };
 use tokio::sync::watch;
 use uuid::Uuid;
@@ -193,6 +194,20 @@ impl Store for MemoryStore {
 
     async fn delete_rule_layer(&self, key: &RuleLayerKey, expected: Option<u64>) -> Result<bool, StoreError> {
         self.with(|state| state.delete_rule_layer(key, expected))?
+    }
+
+    async fn append_failures(&self, entries: &[FailureEntry], keep: usize) -> Result<(), StoreError> {
+        self.with(|state| state.journal.append(entries, keep))
+    }
+
+    async fn list_failures(
+        &self,
+        tenant_id: &str,
+        project_id: Option<&str>,
+        before: Option<FailurePlace>,
+        limit: usize,
+    ) -> Result<Vec<FailureEntry>, StoreError> {
+        self.with(|state| state.journal.list(tenant_id, project_id, before, page(limit)))
     }
 
     async fn sweep(

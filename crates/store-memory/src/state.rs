@@ -14,6 +14,7 @@ use ports::{
     OutageChange, RuleLayerKey, RuleLayerRecord, StoreError, Versioned,
 };
 
+use crate::journal::Journal;
 use crate::micros;
 use crate::queue::Queue;
 
@@ -36,6 +37,7 @@ pub(crate) struct State {
     outages: BTreeMap<DocumentKey, Vec<Outage>>,
     rules: BTreeMap<RuleLayerKey, RuleLayerRecord>,
     rules_revision: u64,
+    pub(crate) journal: Journal,
     pub(crate) queue: Queue,
 }
 
@@ -197,6 +199,7 @@ impl State {
             }
             DeleteSelector::Tenant { tenant_id } => {
                 self.queue.delete(|job| job.tenant_id == *tenant_id);
+                self.journal.delete(tenant_id);
                 let n_rules = self.rules.len();
                 self.rules.retain(|key, _| key.tenant_id != *tenant_id);
                 self.rules_revision += u64::from(self.rules.len() != n_rules);

@@ -101,6 +101,8 @@ statements! {
 
     FORGET_JOBS = "delete from job where tenant_id = $1 or key_tenant_id = $1";
 
+    FORGET_FAILURES = "delete from failure where tenant_id = $1";
+
     FORGET_RULE_LAYERS = "with gone as (delete from rule_layer where tenant_id = $1 returning 1)
         update store set rules_revision = rules_revision + 1 where exists (select from gone)";
 }
@@ -179,7 +181,8 @@ impl Plan {
             }
             DeleteSelector::Tenant { tenant_id } => {
                 let tenant = args![owned(tenant_id)]?;
-                let further = [FORGET_COUNTERS, FORGET_OUTAGES, FORGET_JOBS, FORGET_RULE_LAYERS];
+                let further =
+                    [FORGET_COUNTERS, FORGET_OUTAGES, FORGET_JOBS, FORGET_FAILURES, FORGET_RULE_LAYERS];
                 (
                     DELETE_TENANT,
                     args![now, owned(tenant_id)]?,

@@ -18,7 +18,7 @@
 //! - `options`: what can be configured. `error`: what the driver's errors mean, and what to do about them.
 //! - `connection`: the pool, its settings, outages of the database.
 //! - `migrate`: the schema and the epoch. `statement`, `row`, `text`: shared pieces of SQL, rows and escapes.
-//! - `document`, `commit`, `outage`, `enqueue`, `delete`, `sweep`, `counter`, `rule_layer`, `job`: the tables.
+//! - `document`, `commit`, `outage`, `enqueue`, `delete`, `sweep`, `counter`, `rule_layer`, `journal`, `job`: the tables.
 //! - `feed`: revisions and changes. `notify`: wake-ups between servers.
 //! - `store`: the port, put together.
 
@@ -31,6 +31,7 @@ mod enqueue;
 mod error;
 mod feed;
 mod job;
+mod journal;
 mod migrate;
 mod notify;
 mod options;

@@ -27,8 +27,10 @@ struct Migration {
     sql: &'static str,
 }
 
-const MIGRATIONS: &[Migration] =
-    &[Migration { version: 1, min_reader: 1, sql: include_str!("../migrations/0001_initial.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, min_reader: 1, sql: include_str!("../migrations/0001_initial.sql") },
+    Migration { version: 2, min_reader: 1, sql: include_str!("../migrations/0002_failure.sql") },
+];
 
 /// The schema version that this program knows.
 pub(crate) const SUPPORTED: u32 = MIGRATIONS[MIGRATIONS.len() - 1].version;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use health_model::{ContainerKey, DocumentKey, Instant};
 use ports::{
-    Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, HitDelta, Job,
-    JobFilter, JobQueue, LoadedContainer, Outage, Revision, RuleLayerKey, RuleLayerRecord, Store, StoreError,
-    StoreInfo, Versioned,
+    Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, FailureEntry,
+    FailurePlace, HitDelta, Job, JobFilter, JobQueue, LoadedContainer, Outage, Revision, RuleLayerKey,
+    RuleLayerRecord, Store, StoreError, StoreInfo, Versioned,
 };
 use sqlx::ConnectOptions;
 use sqlx::Row;
@@ -20,7 +20,7 @@ use crate::error::Target;
 use crate::notify::Wakeups;
 use crate::options::Options;
 use crate::statement::{args, statements};
-use crate::{commit, counter, delete, document, feed, job, migrate, outage, rule_layer, sweep};
+use crate::{commit, counter, delete, document, feed, job, journal, migrate, outage, rule_layer, sweep};
 
 statements! {
     INFO = "select s.epoch::text, m.version, m.min_reader
@@ -195,6 +195,22 @@ impl Store for PostgresStore {
     #[instrument(name = "db.rule_layer.delete", level = "debug", skip_all, err(level = "debug"))]
     async fn delete_rule_layer(&self, key: &RuleLayerKey, expected: Option<u64>) -> Result<bool, StoreError> {
         rule_layer::delete(&self.database, key, expected).await
+    }
+
+    #[instrument(name = "db.failure.append", level = "debug", skip_all, fields(n = entries.len()), err(level = "debug"))]
+    async fn append_failures(&self, entries: &[FailureEntry], keep: usize) -> Result<(), StoreError> {
+        journal::append(&self.database, entries, keep).await
+    }
+
+    #[instrument(name = "db.failure.list", level = "debug", skip_all, err(level = "debug"))]
+    async fn list_failures(
+        &self,
+        tenant_id: &str,
+        project_id: Option<&str>,
+        before: Option<FailurePlace>,
+        limit: usize,
+    ) -> Result<Vec<FailureEntry>, StoreError> {
+        journal::list(&self.database, tenant_id, project_id, before, limit.clamp(1, 1_000)).await
     }
 
     #[instrument(name = "db.store.sweep", level = "debug", skip_all, err(level = "debug"))]

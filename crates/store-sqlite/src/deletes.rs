@@ -62,6 +62,7 @@ pub(crate) async fn delete(
             jobs::forget_user(&mut tx, tenant_id, user_id).await?;
         }
         DeleteSelector::Tenant { .. } => {
+            run(&mut tx, sql::DELETE_TENANT_FAILURES, &key, position, now).await?;
             if run(&mut tx, sql::DELETE_TENANT_RULES, &key, position, now).await? > 0 {
                 rules::advance(&mut tx).await?;
             }

@@ -13,8 +13,8 @@
 //!
 //! [`StoreError::Corrupt`]: ports::StoreError::Corrupt
 //!
-//! In reading order: `open`, `schema`, `commit`, `documents`, `feed`, `counters`, `outages`, `jobs`, `rules`, `deletes`; `rows` and
-//! `failure` are what they share.
+//! In reading order: `open`, `schema`, `commit`, `documents`, `feed`, `counters`, `outages`, `jobs`, `rules`, `journal`, `deletes`; `rows`
+//! and `failure` are what they share.
 
 mod commit;
 mod counters;
@@ -23,6 +23,7 @@ mod documents;
 mod failure;
 mod feed;
 mod jobs;
+mod journal;
 mod open;
 mod outages;
 mod rows;
@@ -39,9 +40,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use health_model::{ContainerKey, DocumentKey, Instant};
 use ports::{
-    Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, HitDelta, Job,
-    JobFilter, JobQueue, LoadedContainer, Outage, Revision, RuleLayerKey, RuleLayerRecord, Store, StoreError,
-    StoreInfo, Versioned,
+    Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, FailureEntry,
+    FailurePlace, HitDelta, Job, JobFilter, JobQueue, LoadedContainer, Outage, Revision, RuleLayerKey,
+    RuleLayerRecord, Store, StoreError, StoreInfo, Versioned,
 };
 use sqlx::SqlitePool;
 use tokio::sync::{Notify, watch};
@@ -224,6 +225,21 @@ impl Store for SqliteStore {
 
     async fn delete_rule_layer(&self, key: &RuleLayerKey, expected: Option<u64>) -> Result<bool, StoreError> {
         self.explain("deleting a rule layer", rules::delete_rule_layer(&self.writer, key, expected).await)
+    }
+
+    async fn append_failures(&self, entries: &[FailureEntry], keep: usize) -> Result<(), StoreError> {
+        self.explain("appending failures", journal::append(&self.writer, entries, keep).await)
+    }
+
+    async fn list_failures(
+        &self,
+        tenant_id: &str,
+        project_id: Option<&str>,
+        before: Option<FailurePlace>,
+        limit: usize,
+    ) -> Result<Vec<FailureEntry>, StoreError> {
+        let result = journal::list(&self.readers, tenant_id, project_id, before, page(limit)).await;
+        self.explain("listing failures", result)
     }
 
     async fn sweep(

@@ -11,7 +11,7 @@ use crate::rows::unsigned;
 use crate::sql;
 
 /// The newest schema that this program knows.
-pub(crate) const SUPPORTED: u32 = 1;
+pub(crate) const SUPPORTED: u32 = 2;
 
 /// Marks the file as ours, in SQLite's own header: "Agra".
 const APPLICATION_ID: i64 = 0x4167_7261;
@@ -31,8 +31,10 @@ struct Migration {
     sql: &'static str,
 }
 
-const MIGRATIONS: &[Migration] =
-    &[Migration { version: 1, min_reader: 1, sql: include_str!("../migrations/0001_first.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, min_reader: 1, sql: include_str!("../migrations/0001_first.sql") },
+    Migration { version: 2, min_reader: 1, sql: include_str!("../migrations/0002_failures.sql") },
+];
 
 /// Brings the schema to this program's version. All of it runs in the transaction that `connection` is in, so of several
 /// processes that open a new file one makes the schema.

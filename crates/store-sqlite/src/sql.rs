@@ -147,6 +147,7 @@ statements! {
     LIST_SIGNALS = "select id, signals from jobs where tenant_id = ?1";
     REPLACE_SIGNALS = "update jobs set signals = ?2 where id = ?1";
     DELETE_TENANT_RULES = concat!("delete from rule_layers where ", by_tenant!());
+    DELETE_TENANT_FAILURES = concat!("delete from failures where ", by_tenant!());
     DELETE_USER_COUNTERS = "delete from counters where user_id = ?2
         and document_id in (select id from documents where tenant_id = ?1)";
 
@@ -282,6 +283,16 @@ statements! {
         updated_at = excluded.updated_at, updated_by = excluded.updated_by, version = excluded.version";
     DELETE_RULE_LAYER = "delete from rule_layers where tenant_id = ?1 and (project_id is null) = (?2 is null)
         and coalesce(project_id, '') = coalesce(?2, '')";
+
+    // The journal of failures. No instant is the greatest number, so that a page behind nothing begins with the latest.
+    APPEND_FAILURE = "insert into failures (id, tenant_id, project_id, at, content) values (?1, ?2, ?3, ?4, ?5)
+        on conflict (id) do nothing";
+    TRIM_FAILURES = "delete from failures where tenant_id = ?1 and (at, id) <= (select at, id from failures
+        where tenant_id = ?1 order by at desc, id desc limit 1 offset ?2)";
+    LIST_FAILURES = "select id, tenant_id, project_id, at, content from failures
+        where tenant_id = ?1 and (at, id) < (?2, ?3) order by at desc, id desc limit ?4";
+    LIST_FAILURES_OF_PROJECT = "select id, tenant_id, project_id, at, content from failures
+        where tenant_id = ?1 and (at, id) < (?2, ?3) and project_id = ?5 order by at desc, id desc limit ?4";
 }
 
 #[cfg(test)]

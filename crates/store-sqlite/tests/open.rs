@@ -66,7 +66,7 @@ async fn a_missing_file_is_made_and_found_again() {
         let store = open(&path).await.expect("the store opens");
         put(&store, "t", "").await.expect("the commit");
         let info = store.info().await.expect("info");
-        assert_eq!((info.kind, info.schema_version, info.min_reader), ("sqlite", 1, 1));
+        assert_eq!((info.kind, info.schema_version, info.min_reader), ("sqlite", 2, 1));
         store.close().await;
         assert!(path.is_file(), "{name}");
         assert!(!path.with_file_name(format!("{name}-wal")).exists(), "closing takes the log into the file");
@@ -211,9 +211,38 @@ async fn a_newer_schema_is_read_if_it_allows_it() {
         .await
         .expect("it runs");
     let error = open(&path).await.expect_err("it needs a newer reader");
-    assert!(matches!(error, StoreError::TooNew { min_reader: 5, supported: 1 }), "{error:?}");
+    assert!(matches!(error, StoreError::TooNew { min_reader: 5, supported: 2 }), "{error:?}");
     let text = error.to_string();
-    assert!(text.contains('5') && text.contains('1'), "{text}");
+    assert!(text.contains('5') && text.contains('2'), "{text}");
+}
+
+/// A file of the first schema is brought up to date and loses nothing.
+#[tokio::test]
+async fn an_older_schema_is_brought_up_to_date() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("store.db");
+    let store = open(&path).await.expect("the store opens");
+    put(&store, "t", "").await.expect("the commit");
+    store.close().await;
+    let mut connection = raw(&path).await;
+    sqlx::raw_sql("drop table failures; update agrajag_schema set version = 1")
+        .execute(&mut connection)
+        .await
+        .expect("it runs");
+    drop(connection);
+
+    let store = open(&path).await.expect("the store opens");
+    assert_eq!(store.info().await.expect("info").schema_version, 2);
+    assert_eq!(store.head().await.expect("a head").position, 1);
+    let failure = ports::FailureEntry {
+        id: uuid::Uuid::nil(),
+        tenant_id: "acme".to_owned(),
+        project_id: "p".to_owned(),
+        at: health_model::Instant::UNIX_EPOCH,
+        content: String::new(),
+    };
+    store.append_failures(std::slice::from_ref(&failure), 1).await.expect("the append");
+    assert_eq!(store.list_failures("acme", None, None, 1).await.expect("a page"), [failure]);
 }
 
 /// R38…R41: the indexes are there.

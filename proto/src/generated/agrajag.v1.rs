@@ -1284,6 +1284,19 @@ pub struct HealthSummary {
     #[prost(bool, tag = "5")]
     pub changed: bool,
 }
+/// The verdict in one fixed form. The same verdict gives the same bytes.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Rendering {
+    /// The form.
+    #[prost(enumeration = "RenderDialect", tag = "1")]
+    pub dialect: i32,
+    /// The media type of `content`, for example `application/problem+json`.
+    #[prost(string, tag = "2")]
+    pub media_type: ::prost::alloc::string::String,
+    /// The rendering: one JSON object on one line, its keys in a fixed order.
+    #[prost(string, tag = "3")]
+    pub content: ::prost::alloc::string::String,
+}
 /// Whose fault a failure is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -1550,6 +1563,55 @@ impl DetailLevel {
         }
     }
 }
+/// The fixed forms of a verdict that other programs take as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum RenderDialect {
+    /// Not said, or not known to this client. Nothing is rendered.
+    Unspecified = 0,
+    /// The result of an MCP tool call, with `isError` and the verdict's fields in `_meta`.
+    Mcp = 1,
+    /// A `tool_result` block of Anthropic's Messages API. Needs the call's id.
+    Anthropic = 2,
+    /// A message of role `tool` of OpenAI's Chat Completions API. Needs the call's id.
+    OpenaiChat = 3,
+    /// A `function_call_output` item of OpenAI's Responses API. Needs the call's id.
+    OpenaiResponses = 4,
+    /// A LangChain ToolMessage with the verdict's fields as its artifact. Needs the call's id.
+    Langchain = 5,
+    /// Problem details after RFC 9457, with the verdict's fields as extension members.
+    ProblemJson = 6,
+}
+impl RenderDialect {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "RENDER_DIALECT_UNSPECIFIED",
+            Self::Mcp => "RENDER_DIALECT_MCP",
+            Self::Anthropic => "RENDER_DIALECT_ANTHROPIC",
+            Self::OpenaiChat => "RENDER_DIALECT_OPENAI_CHAT",
+            Self::OpenaiResponses => "RENDER_DIALECT_OPENAI_RESPONSES",
+            Self::Langchain => "RENDER_DIALECT_LANGCHAIN",
+            Self::ProblemJson => "RENDER_DIALECT_PROBLEM_JSON",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "RENDER_DIALECT_UNSPECIFIED" => Some(Self::Unspecified),
+            "RENDER_DIALECT_MCP" => Some(Self::Mcp),
+            "RENDER_DIALECT_ANTHROPIC" => Some(Self::Anthropic),
+            "RENDER_DIALECT_OPENAI_CHAT" => Some(Self::OpenaiChat),
+            "RENDER_DIALECT_OPENAI_RESPONSES" => Some(Self::OpenaiResponses),
+            "RENDER_DIALECT_LANGCHAIN" => Some(Self::Langchain),
+            "RENDER_DIALECT_PROBLEM_JSON" => Some(Self::ProblemJson),
+            _ => None,
+        }
+    }
+}
 /// One rule of an effective list.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Rule {
@@ -1577,6 +1639,13 @@ pub struct Rule {
     /// The rule as YAML text.
     #[prost(string, tag = "8")]
     pub yaml: ::prost::alloc::string::String,
+    /// The text that it stands in: the name of a shipped file, a path below the documents directory, or
+    /// `store:TENANT\[/PROJECT\]`.
+    #[prost(string, tag = "9")]
+    pub source: ::prost::alloc::string::String,
+    /// Its line there, from 1. 0 if not known.
+    #[prost(uint32, tag = "10")]
+    pub line: u32,
 }
 /// Something found while a layer was loaded.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -2150,7 +2219,7 @@ pub mod delete_documents_request {
         /// Every document at scope SESSION of this session.
         #[prost(string, tag = "4")]
         SessionId(::prost::alloc::string::String),
-        /// Everything of the tenant: documents, jobs and rule layers. Must be true.
+        /// Everything of the tenant: documents, jobs, rule layers and its journal of failures. Must be true.
         #[prost(bool, tag = "5")]
         WholeTenant(bool),
     }
@@ -2231,6 +2300,114 @@ pub struct ValidateRulesResponse {
     /// Oddities of the request and of the server's state.
     #[prost(message, repeated, tag = "6")]
     pub warnings: ::prost::alloc::vec::Vec<Warning>,
+}
+/// Request of BacktestRules.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BacktestRulesRequest {
+    /// The tenant. Required.
+    #[prost(string, tag = "1")]
+    pub tenant_id: ::prost::alloc::string::String,
+    /// The project: whose layer it is, or, for a layer of the tenant, whose failures are replayed. Empty: the layer is the
+    /// tenant's, and failures of all projects are replayed.
+    #[prost(string, tag = "2")]
+    pub project_id: ::prost::alloc::string::String,
+    /// Which layer is replaced: TENANT or PROJECT. Unspecified: PROJECT if a project is given, else TENANT. Replaced is the
+    /// layer in the store, else the file of the same place; without either the text is one layer more.
+    #[prost(enumeration = "RuleOrigin", tag = "3")]
+    pub layer: i32,
+    /// The text of the layer, at most 512 KiB. Required.
+    #[prost(string, tag = "4")]
+    pub yaml: ::prost::alloc::string::String,
+    /// How many failures to replay at most, the latest ones. 0: all of the journal.
+    #[prost(uint32, tag = "5")]
+    pub limit: u32,
+}
+/// Response of BacktestRules. A text with errors is answered too: a rule with an error is left out, and with a text that
+/// cannot be used at all nothing is replayed.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct BacktestRulesResponse {
+    /// How many failures were judged twice.
+    #[prost(uint32, tag = "1")]
+    pub n_replayed: u32,
+    /// How many of them are judged alike.
+    #[prost(uint32, tag = "2")]
+    pub n_unchanged: u32,
+    /// What changes, the most frequent first.
+    #[prost(message, repeated, tag = "3")]
+    pub changes: ::prost::alloc::vec::Vec<BacktestChange>,
+    /// What is wrong with the layer.
+    #[prost(message, repeated, tag = "4")]
+    pub diagnostics: ::prost::alloc::vec::Vec<RuleDiagnostic>,
+    /// How many of the replayed failures were cut when they were recorded: of these, rules may see less than they saw then.
+    #[prost(uint32, tag = "5")]
+    pub n_cut: u32,
+    /// How many of the replayed failures another rule in force decides than the one that did when they were reported.
+    #[prost(uint32, tag = "6")]
+    pub n_drifted: u32,
+    /// How many entries were passed over because this server cannot read them.
+    #[prost(uint32, tag = "7")]
+    pub n_unreadable: u32,
+    /// When the first of the replayed failures was reported. Absent if there is none.
+    #[prost(message, optional, tag = "8")]
+    pub oldest_at: ::core::option::Option<::prost_types::Timestamp>,
+    /// When the last of them was.
+    #[prost(message, optional, tag = "9")]
+    pub newest_at: ::core::option::Option<::prost_types::Timestamp>,
+    /// Whether the server keeps a journal: off by `journal.enabled: false` and in mode `observe`.
+    #[prost(bool, tag = "10")]
+    pub journal_enabled: bool,
+    /// How far this answer knows the store; opaque.
+    #[prost(string, tag = "11")]
+    pub revision: ::prost::alloc::string::String,
+    /// Oddities of the request and of the server's state.
+    #[prost(message, repeated, tag = "12")]
+    pub warnings: ::prost::alloc::vec::Vec<Warning>,
+}
+/// Failures that change alike.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct BacktestChange {
+    /// Who decides them under the rules in force.
+    #[prost(message, optional, tag = "1")]
+    pub before: ::core::option::Option<BacktestOutcome>,
+    /// Who would decide them.
+    #[prost(message, optional, tag = "2")]
+    pub after: ::core::option::Option<BacktestOutcome>,
+    /// How many.
+    #[prost(uint32, tag = "3")]
+    pub count: u32,
+    /// The parts of the verdict that differ for at least one of them: `rule`, `classification`, `signature`, `fault`,
+    /// `remedy`, `retry`, `scope`, `cooldown`, `status`.
+    #[prost(string, repeated, tag = "4")]
+    pub parts: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Up to 5 of them, the latest first.
+    #[prost(message, repeated, tag = "5")]
+    pub examples: ::prost::alloc::vec::Vec<BacktestExample>,
+}
+/// Who decides, and what.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BacktestOutcome {
+    /// The rule. Empty where no rule decides.
+    #[prost(string, tag = "1")]
+    pub rule_id: ::prost::alloc::string::String,
+    /// The classification.
+    #[prost(enumeration = "Classification", tag = "2")]
+    pub classification: i32,
+}
+/// One failure of the journal.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BacktestExample {
+    /// When it was reported.
+    #[prost(message, optional, tag = "1")]
+    pub at: ::core::option::Option<::prost_types::Timestamp>,
+    /// The project of the call.
+    #[prost(string, tag = "2")]
+    pub project_id: ::prost::alloc::string::String,
+    /// The tool.
+    #[prost(string, tag = "3")]
+    pub tool_name: ::prost::alloc::string::String,
+    /// The beginning of its message or body, at most 200 bytes. Secrets are masked.
+    #[prost(string, tag = "4")]
+    pub excerpt: ::prost::alloc::string::String,
 }
 /// Request of PutRuleLayer. A layer with an error is refused whole with INVALID_ARGUMENT and every error named: what is
 /// in force stays in force.
@@ -2775,6 +2952,22 @@ pub mod admin_service_client {
             req.extensions_mut().insert(GrpcMethod::new("agrajag.v1.AdminService", "ValidateRules"));
             self.inner.unary(req, path, codec).await
         }
+        /// Judges the failures of the server's journal by the rules in force and by the rules with one layer replaced, and tells
+        /// what would change. Writes nothing.
+        pub async fn backtest_rules(
+            &mut self,
+            request: impl tonic::IntoRequest<super::BacktestRulesRequest>,
+        ) -> std::result::Result<tonic::Response<super::BacktestRulesResponse>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| tonic::Status::unknown(format!("Service was not ready: {}", e.into())))?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static("/agrajag.v1.AdminService/BacktestRules");
+            let mut req = request.into_request();
+            req.extensions_mut().insert(GrpcMethod::new("agrajag.v1.AdminService", "BacktestRules"));
+            self.inner.unary(req, path, codec).await
+        }
         /// Puts a rule layer into the store. In force on every server within 2 seconds.
         pub async fn put_rule_layer(
             &mut self,
@@ -2909,6 +3102,12 @@ pub mod admin_service_server {
             &self,
             request: tonic::Request<super::ValidateRulesRequest>,
         ) -> std::result::Result<tonic::Response<super::ValidateRulesResponse>, tonic::Status>;
+        /// Judges the failures of the server's journal by the rules in force and by the rules with one layer replaced, and tells
+        /// what would change. Writes nothing.
+        async fn backtest_rules(
+            &self,
+            request: tonic::Request<super::BacktestRulesRequest>,
+        ) -> std::result::Result<tonic::Response<super::BacktestRulesResponse>, tonic::Status>;
         /// Puts a rule layer into the store. In force on every server within 2 seconds.
         async fn put_rule_layer(
             &self,
@@ -3493,6 +3692,44 @@ pub mod admin_service_server {
                     };
                     Box::pin(fut)
                 }
+                "/agrajag.v1.AdminService/BacktestRules" => {
+                    #[allow(non_camel_case_types)]
+                    struct BacktestRulesSvc<T: AdminService>(pub Arc<T>);
+                    impl<T: AdminService> tonic::server::UnaryService<super::BacktestRulesRequest> for BacktestRulesSvc<T> {
+                        type Response = super::BacktestRulesResponse;
+                        type Future = BoxFuture<tonic::Response<Self::Response>, tonic::Status>;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::BacktestRulesRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut =
+                                async move { <T as AdminService>::backtest_rules(&inner, request).await };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = BacktestRulesSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
                 "/agrajag.v1.AdminService/PutRuleLayer" => {
                     #[allow(non_camel_case_types)]
                     struct PutRuleLayerSvc<T: AdminService>(pub Arc<T>);
@@ -3786,6 +4023,14 @@ pub struct CheckRequest {
     /// How much of the verdict to answer.
     #[prost(enumeration = "DetailLevel", tag = "6")]
     pub detail: i32,
+    /// The forms in which to answer the verdict besides, ready to be passed on. Each is answered once, in this order.
+    /// One that this server does not know is left out with a warning.
+    #[prost(enumeration = "RenderDialect", repeated, tag = "7")]
+    pub render: ::prost::alloc::vec::Vec<i32>,
+    /// The model's own id of the failed tool call, for the renderings that answer a call by its id. At most 256 bytes.
+    /// Without it these are left out with a warning.
+    #[prost(string, tag = "8")]
+    pub call_id: ::prost::alloc::string::String,
 }
 /// Response of Check.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3802,6 +4047,9 @@ pub struct CheckResponse {
     /// Oddities of the request and of the server's state.
     #[prost(message, repeated, tag = "4")]
     pub warnings: ::prost::alloc::vec::Vec<Warning>,
+    /// The verdict in the forms that `render` asked for.
+    #[prost(message, repeated, tag = "5")]
+    pub renderings: ::prost::alloc::vec::Vec<Rendering>,
 }
 /// Request of RecordSuccess.
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -7,8 +7,9 @@ use agrajag_proto::v1;
 use super::{Context, write_warnings};
 use crate::args::call::CallArgs;
 use crate::error::{Error, Exit};
-use crate::output::Out;
+use crate::output::{Out, note};
 use crate::show;
+use crate::wire::{WireEnum as _, choice};
 
 /// Flags of `check`.
 #[derive(Debug, Clone, clap::Args)]
@@ -22,6 +23,12 @@ pub(crate) struct Args {
     /// Show the fields that made the rule match, too.
     #[arg(long)]
     full: bool,
+    /// Print the verdict in the form that another program takes, and nothing else; warnings go to standard error.
+    #[arg(long, value_name = "DIALECT", value_parser = choice::<v1::RenderDialect>(), ignore_case = true)]
+    render: Option<v1::RenderDialect>,
+    /// The model's own id of the failed call. All dialects but `mcp` and `problem-json` need it.
+    #[arg(long, value_name = "ID")]
+    call_id: Option<String>,
     #[command(flatten)]
     call: CallArgs,
 }
@@ -32,7 +39,10 @@ pub(crate) async fn run(args: &Args, context: &mut Context) -> Result<Exit, Erro
     let tool = request.tool.as_ref().map_or_else(String::new, |it| it.name.clone());
     let remote = context.connect().await?;
     let response = remote.answer(remote.health().check(remote.request(request)).await)?;
-    context.out.answer(&response, |out| render(out, &tool, &response))?;
+    match args.render {
+        Some(dialect) => write_rendering(&mut context.out, dialect, &response)?,
+        None => context.out.answer(&response, |out| render(out, &tool, &response))?,
+    }
     Ok(Exit::Ok)
 }
 
@@ -47,7 +57,42 @@ fn request(args: &Args) -> Result<v1::CheckRequest, Error> {
     if args.full {
         request.set_detail(v1::DetailLevel::Full);
     }
+    if let Some(id) = &args.call_id {
+        request.call_id.clone_from(id);
+    }
+    if let Some(dialect) = args.render {
+        if request.call_id.is_empty() && needs_call_id(dialect) {
+            return Err(Error::input(
+                format!("`--render {}` answers a call by its id, and none is given", dialect.flag()),
+                "add `--call-id` with the id that the model gave the call",
+            ));
+        }
+        request.render = vec![dialect.into()];
+    }
     Ok(request)
+}
+
+/// Asked before anything is sent: a report that is counted should not have to be repeated for its rendering.
+fn needs_call_id(dialect: v1::RenderDialect) -> bool {
+    !matches!(dialect, v1::RenderDialect::Mcp | v1::RenderDialect::ProblemJson)
+}
+
+/// The rendering alone, as the server made it, so that it can be passed on.
+fn write_rendering(
+    out: &mut Out,
+    dialect: v1::RenderDialect,
+    response: &v1::CheckResponse,
+) -> Result<(), Error> {
+    show::warnings(&response.warnings, response.stale).iter().for_each(|it| note(it));
+    let Some(rendering) = response.renderings.iter().find(|it| it.dialect() == dialect) else {
+        return Err(Error::failed(
+            format!("the server gave the verdict, but not for `--render {}`", dialect.flag()),
+            "see the warnings, and compare the versions: `agrajag info` shows the server's",
+        ));
+    };
+    out.line(&rendering.content)?;
+    out.flush()?;
+    Ok(())
 }
 
 fn render(out: &mut Out, tool: &str, response: &v1::CheckResponse) -> io::Result<()> {

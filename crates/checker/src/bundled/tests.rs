@@ -96,7 +96,7 @@ fn the_default_of_the_manual_rule_is_five_minutes() {
 #[test]
 fn no_needle_collects_every_not_found() {
     for condition in layer().rules.iter().flat_map(|it| &it.conditions) {
-        if let Condition::BodyContains(needles) = condition {
+        if let Condition::Contains(needles) = condition {
             assert!(needles.texts().iter().all(|it| !it.eq_ignore_ascii_case("not found")), "{needles:?}");
         }
     }

@@ -92,7 +92,7 @@ fn a_label_may_be_a_class_alone_and_is_likely_unless_it_says_more() {
     let long = parse_row(&EXAMPLE.replace("\"USER_PERMISSION\"", label)).unwrap();
     assert_eq!(short, long);
     assert_eq!(short.expected.certainty, Certainty::Likely);
-    let table = RuleTable::bundled(Options::default());
+    let table = RuleTable::bundled(Options::BUNDLED);
     let score = score(&[short], &table, &Policy::default(), &Settings::default());
     assert_eq!((score.right, score.likely), (1, OfCertainty { rows: 1, right: 1 }));
 }
@@ -127,7 +127,7 @@ fn the_terms_of_the_score() {
         // The target came with the call: the input's fault, and no status.
         row("target", refused, &label("USER_INPUT", "", "certain"), "argument"),
     ];
-    let table = RuleTable::bundled(Options::default());
+    let table = RuleTable::bundled(Options::BUNDLED);
     let score = score(&rows, &table, &Policy::default(), &Settings::default());
     assert_eq!((score.rows, score.tellable, score.answered, score.right), (9, 6, 5, 3));
     assert_eq!((score.coverage, score.precision), (0.8333, 0.6));
@@ -146,7 +146,7 @@ fn the_terms_of_the_score() {
 #[test]
 fn the_score_serialises_to_the_documented_shape() {
     let rows = [row("a", r#"{"httpStatus": 403}"#, CERTAIN, "fixed")];
-    let table = RuleTable::bundled(Options::default());
+    let table = RuleTable::bundled(Options::BUNDLED);
     let score = score(&rows, &table, &Policy::default(), &Settings::default());
     let json = serde_json::to_string(&score).unwrap();
     assert_eq!(

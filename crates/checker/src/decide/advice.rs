@@ -4,6 +4,8 @@ use health_model::{
     Classification, CredentialOwner, DiagnosisState, DispatchCode, FailureKind, Fault, Remedy, ToolKind,
 };
 
+use crate::rule::RuleScope;
+
 use super::finding::Finding;
 use super::{Call, needs_reopening};
 
@@ -14,7 +16,11 @@ pub(super) fn fault(call: Call<'_>, classification: Classification, finding: &Fi
         Classification::UserPermission => Fault::UserRight,
         Classification::UserSpecificTechnical => Fault::UserCredential,
         // A rate is an account's.
-        Classification::Intermittent if call.failure.http_status == Some(429) => Fault::UserCredential,
+        Classification::Intermittent
+            if call.failure.http_status == Some(429) || finding.scope == Some(RuleScope::Credential) =>
+        {
+            Fault::UserCredential
+        }
         Classification::Working => Fault::Unknown,
         Classification::TechnicallyBroken | Classification::Intermittent | Classification::Unclear => {
             technical_fault(call, classification, finding)

@@ -11,7 +11,8 @@ use health_model::{
 };
 
 use crate::facts::Facts;
-use crate::rule::{CooldownSpec, RuleScope};
+use crate::retry::{self, Clock, Said, Source};
+use crate::rule::{CooldownSpec, RetrySpec, RuleScope};
 use crate::table::RuleTable;
 
 use super::{Call, Decision, advice, needs_reopening, retry_safety};
@@ -35,6 +36,8 @@ pub(super) struct Finding<'a> {
     /// As answered: differs from the reported one after C24.
     pub(super) dispatch_code: Option<DispatchCode>,
     pub(super) kind: Option<FailureKind>,
+    /// When the other side says to call again, where a rule decided that it may pass.
+    pub(super) said: Option<Said>,
 }
 
 /// A finding, or an answer that needs none.
@@ -74,7 +77,7 @@ pub(super) fn find<'a>(table: &'a RuleTable, call: Call<'a>) -> Found<'a> {
         classification: rule.classification,
         signature: Cow::Borrowed(&rule.signature),
         rule_id: &rule.id,
-        evidence: classified.evidence,
+        evidence: classified.evidence(&facts),
         cooldown: &rule.cooldown,
         action: rule.health_action,
         scope: rule.scope,
@@ -88,9 +91,75 @@ pub(super) fn find<'a>(table: &'a RuleTable, call: Call<'a>) -> Found<'a> {
         } else {
             facts.kind()
         },
+        said: None,
     };
     blame_the_target(call, &mut finding);
+    if !rule.is_health_signal {
+        return answered(no_signal(call, &facts, &finding));
+    }
+    finding.said = said(&rule.retry, &facts, finding.classification, call.now);
+    if let Some(said) = &finding.said {
+        let source = crate::redact::excerpt(&said.source.to_string());
+        finding.evidence.push(evidence("retry", "", &source));
+    }
     Found::Finding(finding)
+}
+
+/// What a rule says is no signal: answered, and nothing is written.
+fn no_signal(call: Call<'_>, facts: &Facts<'_>, finding: &Finding<'_>) -> Verdict {
+    let class = finding.classification;
+    let remedy = finding
+        .remedy
+        .unwrap_or_else(|| advice::remedy(call, class, DiagnosisState::None, finding.dispatch_code));
+    let verdict = bare(call, facts, finding, remedy, None);
+    let model_text = words::failure_text(&Failed {
+        tool: &call.tool.name,
+        signature: &finding.signature,
+        classification: class,
+        remedy,
+        retry: None,
+        is_health_signal: false,
+        is_unknown_tool: false,
+    });
+    let fault = finding.fault.unwrap_or_else(|| advice::fault(call, class, finding));
+    Verdict { model_text, fault, is_health_signal: false, ..verdict }
+}
+
+/// When the other side says to call again. Texts are read only where the failure may pass by itself or says until when an
+/// account is shut; else a header made for it counts.
+fn said(
+    spec: &RetrySpec,
+    facts: &Facts<'_>,
+    class: Classification,
+    now: health_model::Instant,
+) -> Option<Said> {
+    if class.is_never_health() || class == Classification::Working {
+        return None;
+    }
+    let failure = facts.failure();
+    let header = |name: &str| retry::from_header(failure, name, None, now);
+    if facts.is_literal() {
+        return header("retry-after");
+    }
+    match spec {
+        RetrySpec::Nowhere => None,
+        RetrySpec::Header(name) => header(name),
+        RetrySpec::Json(pointer, unit) => {
+            retry::from_pointer(facts.json()?, pointer, *unit, Clock::of(failure, now))
+        }
+        RetrySpec::Within(length) => header("retry-after").or_else(|| {
+            let at = health_model::cooldown::saturating_add(now, *length);
+            Some(Said {
+                at,
+                basis: RetryBasis::UpperBound,
+                source: Source::Text("the window of this limit".to_owned()),
+            })
+        }),
+        RetrySpec::Common => match class {
+            Classification::Intermittent | Classification::UserSpecificTechnical => retry::said(failure, now),
+            _ => header("retry-after"),
+        },
+    }
 }
 
 fn evidence(field: &str, expected: &str, seen: &str) -> Evidence {
@@ -147,6 +216,7 @@ fn unreachable<'a>(call: Call<'a>, why: &str) -> Finding<'a> {
         note: "",
         dispatch_code: Some(DispatchCode::BackendUnreachable),
         kind: call.failure.kind,
+        said: None,
     }
 }
 
@@ -165,6 +235,7 @@ fn entity_not_found<'a>(call: Call<'a>) -> Finding<'a> {
         note: "",
         dispatch_code: call.failure.dispatch_code,
         kind: call.failure.kind,
+        said: None,
     }
 }
 
@@ -240,6 +311,7 @@ fn refusal(call: Call<'_>, facts: &Facts<'_>, refusal: Refusal) -> Verdict {
         note: "",
         dispatch_code: call.failure.dispatch_code,
         kind: call.failure.kind,
+        said: None,
     };
     let verdict = bare(call, facts, &finding, remedy, None);
     let model_text = words::failure_text(&Failed {

@@ -63,6 +63,6 @@ fn follows_credential(failure: &Failure, classification: Classification) -> bool
 }
 
 /// Unset counts as the user's.
-fn owner(failure: &Failure) -> CredentialOwner {
+pub(super) fn owner(failure: &Failure) -> CredentialOwner {
     failure.credential.unwrap_or(CredentialOwner::User)
 }

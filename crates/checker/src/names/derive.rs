@@ -162,13 +162,16 @@ fn printed_types(text: &str) -> impl Iterator<Item = (usize, Known)> {
             // `ConnectTimeout=3` is an option, not a type.
             let is_option = bytes.get(at) == Some(&b'=');
             at += 1;
-            let last = token.rsplit(super::SEPARATORS).next().unwrap_or(token);
+            let ends = token.len() > 7 && !is_option && ENDINGS.iter().any(|it| token.ends_with(it));
             // A bare ending is no type: "Error: …".
-            let looks_so = last.len() > 7
-                && last.starts_with(|it: char| it.is_ascii_uppercase())
-                && ENDINGS.iter().any(|it| last.ends_with(it) && last.len() > it.len());
-            if looks_so
-                && !is_option
+            let looks_so = || {
+                let last = token.rsplit(super::SEPARATORS).next().unwrap_or(token);
+                last.len() > 7
+                    && last.starts_with(|it: char| it.is_ascii_uppercase())
+                    && ENDINGS.iter().any(|it| last.ends_with(it) && last.len() > it.len())
+            };
+            if ends
+                && looks_so()
                 && let Some(known) = types::lookup(token)
             {
                 return Some((from, known));

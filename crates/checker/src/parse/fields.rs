@@ -203,6 +203,17 @@ impl<'n, 'r, 't> Fields<'n, 'r, 't> {
         Fields::new(entries, &path, name, self.rule_id.clone(), self.report)
     }
 
+    /// As [`Fields::inner`], for a mapping some steps further inside.
+    pub(super) fn inside<'s>(
+        &'s mut self,
+        steps: &[Step],
+        name: &str,
+        entries: &'n [(Node, Node)],
+    ) -> Fields<'n, 's, 't> {
+        let path = [self.path.as_slice(), steps].concat();
+        Fields::new(entries, &path, self.name_of(name), self.rule_id.clone(), self.report)
+    }
+
     /// Remembers that something inside was wrong.
     pub(super) const fn mark_failed(&mut self) {
         self.failed = true;

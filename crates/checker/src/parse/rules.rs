@@ -5,7 +5,7 @@ use health_model::{Classification, HealthAction};
 
 use crate::diagnostic::Severity;
 use crate::limits;
-use crate::rule::{CooldownSpec, FALLBACK_ID, Position, Rule, RuleScope};
+use crate::rule::{CooldownSpec, FALLBACK_ID, Position, RETRY_UNITS, RetrySpec, Rule, RuleScope};
 
 use super::duration::parse_duration;
 use super::fields::{self, Fields};
@@ -27,6 +27,8 @@ const FIELDS: &[&str] = &[
     "scope",
     "fault",
     "remedy",
+    "retry",
+    "healthSignal",
 ];
 
 /// The rule, or `None` if anything is wrong with it, which is then reported.
@@ -54,6 +56,8 @@ pub(super) fn read(item: &Node, path: &[Step], index: usize, report: &mut Report
     let scope = fields.read("scope", scope);
     let fault = fields.read("fault", fields::word);
     let remedy = fields.read("remedy", fields::word);
+    let retry = fields.read("retry", retry);
+    let is_health_signal = fields.read("healthSignal", fields::truth);
     if let (Some(class), Some(action)) = (classification, health_action) {
         warn_of_contradiction(&mut fields, class, action);
     }
@@ -73,6 +77,8 @@ pub(super) fn read(item: &Node, path: &[Step], index: usize, report: &mut Report
         scope,
         fault,
         remedy,
+        retry: retry.unwrap_or_default(),
+        is_health_signal: is_health_signal.unwrap_or(true),
         line: 0,
     })
 }
@@ -171,4 +177,38 @@ fn scope(node: &Node) -> Result<RuleScope, String> {
         let words: Vec<&str> = RuleScope::ALL.iter().map(|(word, _)| *word).collect();
         format!("unknown scope `{}`; write one of {}", limits::head(&text, 80), words.join(", "))
     })
+}
+
+/// `common`, `none`, `header:NAME`, `json:/POINTER UNIT` or `within:DURATION`.
+fn retry(node: &Node) -> Result<RetrySpec, String> {
+    const REMEDY: &str = "write common, none, header:NAME, json:/POINTER UNIT, or within:PT1M";
+    let text = match node {
+        Node::Text(text) => text.as_str(),
+        other => return Err(format!("expected a place, found {}; {REMEDY}", other.describe())),
+    };
+    let wrong = || format!("`{}` is no place of a retry time; {REMEDY}", limits::head(text, 80));
+    if let Some(name) = text.strip_prefix("header:") {
+        let is_name =
+            !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_".contains(&it));
+        return if is_name { Ok(RetrySpec::Header(name.to_ascii_lowercase())) } else { Err(wrong()) };
+    }
+    if let Some(place) = text.strip_prefix("json:") {
+        let (pointer, unit) = place.split_once(' ').unwrap_or((place, "seconds"));
+        let unit = RETRY_UNITS.iter().find(|(word, _)| *word == unit.trim()).map(|(_, unit)| *unit);
+        return match unit.filter(|_| pointer.starts_with('/')) {
+            Some(unit) => Ok(RetrySpec::Json(pointer.to_owned(), unit)),
+            None => Err(wrong()),
+        };
+    }
+    if let Some(length) = text.strip_prefix("within:") {
+        return parse_duration(length)
+            .filter(|it| *it > TimeDelta::zero())
+            .map(RetrySpec::Within)
+            .ok_or_else(wrong);
+    }
+    match text {
+        "common" => Ok(RetrySpec::Common),
+        "none" => Ok(RetrySpec::Nowhere),
+        _ => Err(wrong()),
+    }
 }

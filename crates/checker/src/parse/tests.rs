@@ -89,7 +89,10 @@ fn a_layer_that_is_none_is_refused_with_its_place() {
         ("--- a\n--- b", "error: not readable as YAML: "),
         ("[]", "t.yaml:1:1: error: expected a mapping with the field `patterns`, found a list of 0"),
         ("text", "t.yaml:1:1: error: expected a mapping with the field `patterns`, found the text `text`"),
-        ("rules: []", "unknown field the text `rules`; a layer has one field, `patterns`"),
+        (
+            "rules: []",
+            "unknown field the text `rules`; the fields of a layer are patterns, providers, shadow",
+        ),
         ("patterns: {a: 1}", "t.yaml:1:11: error: patterns: expected a list of rules, found a mapping"),
     ] {
         let layer = layer(text);

@@ -2,12 +2,21 @@
 //!
 //! Conditions read a failure only through [`Facts`], so that a costly fact is computed once and only if asked for.
 
+mod names;
+mod text;
+mod values;
+
 use health_model::verdict::Evidence;
-use health_model::{DispatchCode, FailureKind, NotFoundOf, Target, ToolKind};
+use health_model::{DispatchCode, FailureKind, NotFoundOf, Phase, Target, ToolKind};
 
 use crate::facts::Facts;
 use crate::limits;
-use crate::names;
+
+pub(crate) use names::is_name;
+pub use names::{ExceptionTypes, KindSet};
+pub use text::{Case, Needles, Pattern};
+pub(crate) use text::{ends as text_ends, is_boundary as text_is_boundary};
+pub use values::{BodyShape, Codes, HeaderTest, JsonTest, Numbers, Wildcard};
 
 /// A test of one fact. A rule's conditions are tested in the order of these variants: cheap ones first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,155 +27,58 @@ pub enum Condition {
     ToolKind(Vec<ToolKind>),
     /// `target`: exactly this; a tool that does not say has a fixed one.
     Target(Target),
-    /// `httpStatus`: exactly this (R109).
-    HttpStatus(u16),
+    /// `phase`: the call had come so far.
+    Phase(Vec<Phase>),
+    /// `isError`: the tool answered with a result that is flagged as an error, or did not.
+    IsError(bool),
+    /// `httpStatus`: the reported status is one of these (R109).
+    HttpStatus(Numbers),
     /// `httpStatusRange`: from, to, both inclusive (R110).
     HttpStatusRange(u16, u16),
+    /// `status`: the innermost HTTP status that the failure names is one of these.
+    Status(Numbers),
     /// `schemaViolation`: the reporter's flag (R133, C15).
     SchemaViolation(bool),
     /// `notFoundOf` (R128, C15): `entity` where the reporter says so, `endpoint` where it says so or cannot tell.
     NotFoundOf(NotFoundOf),
+    /// `code`: one of these machine codes, in any spelling, stands anywhere in the failure.
+    Code(Codes),
+    /// `jsonRpcCode`: the code of a JSON-RPC error.
+    JsonRpcCode(Numbers),
+    /// `grpcStatus`: the gRPC status, by its canonical name.
+    GrpcStatus(Vec<String>),
+    /// `sqlState`: the SQLSTATE is one of these, or of one of these classes of two characters.
+    SqlState(Vec<String>),
+    /// `closeCode`: the close code of a WebSocket.
+    CloseCode(Numbers),
+    /// `exitCode`: the exit code of a process; a signal counts as its negative number.
+    ExitCode(Numbers),
     /// `kind`: the canonical kind is one of these.
     Kind(KindSet),
     /// `exceptionType`: one of these (R111).
     ExceptionType(ExceptionTypes),
-    /// `errorCode`: exactly this machine code (R113).
-    ErrorCode(String),
-    /// `bodyContains`: one of these is in the message, a cause's message or the body (R112).
-    BodyContains(Needles),
-}
-
-/// A set of canonical kinds. `timeout` is the kind of a time limit of which nobody knows which it was: a set with it
-/// holds `connect_timeout` and `read_timeout` too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct KindSet(u32);
-
-impl KindSet {
-    /// Adds a kind.
-    pub fn insert(&mut self, kind: FailureKind) {
-        self.0 |= Self::bit(kind);
-        if kind == FailureKind::Timeout {
-            self.0 |= Self::bit(FailureKind::ConnectTimeout) | Self::bit(FailureKind::ReadTimeout);
-        }
-    }
-
-    const fn bit(kind: FailureKind) -> u32 {
-        1 << (kind as u32)
-    }
-
-    /// Whether the kind is in the set.
-    #[must_use]
-    pub const fn contains(self, kind: FailureKind) -> bool {
-        (self.0 & Self::bit(kind)) != 0
-    }
-
-    /// Whether there is no kind in it.
-    #[must_use]
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// Whether every kind of this set is in the other.
-    #[must_use]
-    pub const fn is_subset(self, of: Self) -> bool {
-        (self.0 & !of.0) == 0
-    }
-
-    /// The kinds, in declaration order.
-    pub fn iter(self) -> impl Iterator<Item = FailureKind> {
-        FailureKind::ALL.iter().copied().filter(move |it| self.contains(*it))
-    }
-}
-
-impl FromIterator<FailureKind> for KindSet {
-    fn from_iter<I: IntoIterator<Item = FailureKind>>(kinds: I) -> Self {
-        let mut set = Self::default();
-        kinds.into_iter().for_each(|it| set.insert(it));
-        set
-    }
-}
-
-/// The names of an `exceptionType` condition (C16).
-///
-/// A name whose meaning is known in some runtime stands for its canonical kind, so that a rule for
-/// `java.net.ConnectException` matches the same failure of every runtime. Any other name stands for itself, and so does
-/// a known one that leaves the kind open (`java.net.SocketException`). A name without a package matches the last
-/// segment of a longer one. In literal mode every name stands for itself alone, exactly.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ExceptionTypes {
-    names: Vec<String>,
-    kinds: KindSet,
-    raw: Vec<String>,
-}
-
-impl ExceptionTypes {
-    /// From the names as written.
-    #[must_use]
-    pub fn new(names: Vec<String>) -> Self {
-        let mut kinds = KindSet::default();
-        let mut raw = Vec::new();
-        for name in &names {
-            let known = names::kind_of_name(name);
-            if let Some(known) = known {
-                kinds.insert(known.kind);
-            }
-            if known.is_none_or(|it| it.strength < names::Strength::Exact) {
-                raw.push(name.clone());
-            }
-        }
-        Self { names, kinds, raw }
-    }
-
-    /// The names as written.
-    #[must_use]
-    pub fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    /// The canonical kinds that they stand for.
-    #[must_use]
-    pub const fn kinds(&self) -> KindSet {
-        self.kinds
-    }
-
-    /// The names that also, or only, stand for themselves.
-    #[must_use]
-    pub fn raw(&self) -> &[String] {
-        &self.raw
-    }
-
-    fn matching_name<'a>(&'a self, facts: &Facts<'_>) -> Option<&'a str> {
-        let names = if facts.is_literal() { &self.names } else { &self.raw };
-        names.iter().map(String::as_str).find(|name| facts.exception_types().any(|it| is_name(it, name)))
-    }
-}
-
-/// Whether an exception type that a runtime printed is this name: equal, or equal in its last segment if the name has
-/// no package.
-pub(crate) fn is_name(printed: &str, name: &str) -> bool {
-    printed == name || (!name.contains(names::SEPARATORS) && names::last_segment(printed) == name)
-}
-
-/// The needles of a `bodyContains` condition, compared byte by byte.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Needles {
-    texts: Vec<String>,
-    /// The needles' numbers in the automaton of a table; empty outside one.
-    pub(crate) ids: Vec<u32>,
-}
-
-impl Needles {
-    /// From the texts as written; none may be empty.
-    #[must_use]
-    pub const fn new(texts: Vec<String>) -> Self {
-        Self { texts, ids: Vec::new() }
-    }
-
-    /// The texts.
-    #[must_use]
-    pub fn texts(&self) -> &[String] {
-        &self.texts
-    }
+    /// `errorCode`: exactly one of these machine codes (R113).
+    ErrorCode(Vec<String>),
+    /// `toolName`: the tool's name fits one of these.
+    ToolName(Vec<Wildcard>),
+    /// `method`: the HTTP method, RPC or operation fits one of these.
+    Method(Vec<Wildcard>),
+    /// `header`: one of these response headers is as wanted.
+    Header(Vec<HeaderTest>),
+    /// `bodyShape`: the body is of one of these shapes.
+    BodyShape(Vec<BodyShape>),
+    /// `provider`: there is evidence that one of these is behind the tool.
+    Provider(Vec<String>),
+    /// `bodyContains` (R112) or `text`: one of these is in the message, a cause's message, the error stream or the body.
+    Contains(Needles),
+    /// `json`: a value of the JSON body is as wanted.
+    Json(Vec<JsonTest>),
+    /// `regex`: one of these is in the texts that `text` sees.
+    Regex(Vec<Pattern>),
+    /// `any`: all conditions of one of these hold.
+    Any(Vec<Vec<Condition>>),
+    /// `not`: these do not all hold.
+    Not(Vec<Condition>),
 }
 
 impl Condition {
@@ -177,14 +89,35 @@ impl Condition {
             Self::DispatchCode(_) => "dispatchCode",
             Self::ToolKind(_) => "toolKind",
             Self::Target(_) => "target",
+            Self::Phase(_) => "phase",
+            Self::IsError(_) => "isError",
             Self::HttpStatus(_) => "httpStatus",
             Self::HttpStatusRange(..) => "httpStatusRange",
+            Self::Status(_) => "status",
             Self::SchemaViolation(_) => "schemaViolation",
             Self::NotFoundOf(_) => "notFoundOf",
+            Self::Code(_) => "code",
+            Self::JsonRpcCode(_) => "jsonRpcCode",
+            Self::GrpcStatus(_) => "grpcStatus",
+            Self::SqlState(_) => "sqlState",
+            Self::CloseCode(_) => "closeCode",
+            Self::ExitCode(_) => "exitCode",
             Self::Kind(_) => "kind",
             Self::ExceptionType(_) => "exceptionType",
             Self::ErrorCode(_) => "errorCode",
-            Self::BodyContains(_) => "bodyContains",
+            Self::ToolName(_) => "toolName",
+            Self::Method(_) => "method",
+            Self::Header(_) => "header",
+            Self::BodyShape(_) => "bodyShape",
+            Self::Provider(_) => "provider",
+            Self::Contains(needles) => match needles.case() {
+                Case::Exact => "bodyContains",
+                Case::Words => "text",
+            },
+            Self::Json(_) => "json",
+            Self::Regex(_) => "regex",
+            Self::Any(_) => "any",
+            Self::Not(_) => "not",
         }
     }
 
@@ -196,19 +129,42 @@ impl Condition {
             Self::DispatchCode(codes) => failure.dispatch_code.is_some_and(|it| codes.contains(&it)),
             Self::ToolKind(kinds) => facts.tool().kind.is_some_and(|it| kinds.contains(&it)),
             Self::Target(target) => facts.target() == *target,
-            Self::HttpStatus(status) => failure.http_status == Some(*status),
+            Self::Phase(phases) => failure.phase.is_some_and(|it| phases.contains(&it)),
+            Self::IsError(flag) => failure.is_error.unwrap_or(false) == *flag,
+            Self::HttpStatus(statuses) => {
+                failure.http_status.is_some_and(|it| statuses.contains(i64::from(it)))
+            }
             Self::HttpStatusRange(from, to) => failure.http_status.is_some_and(|it| *from <= it && it <= *to),
+            Self::Status(statuses) => facts.status().is_some_and(|it| statuses.contains(i64::from(it))),
             Self::SchemaViolation(flag) => failure.schema_violation == *flag,
             Self::NotFoundOf(NotFoundOf::Endpoint) => failure.not_found_of != Some(NotFoundOf::Entity),
             Self::NotFoundOf(NotFoundOf::Entity) => failure.not_found_of == Some(NotFoundOf::Entity),
-            Self::Kind(kinds) => facts.kind().is_some_and(|it| kinds.contains(it)),
-            Self::ExceptionType(types) => {
-                let by_kind = !facts.is_literal() && !types.kinds.is_empty();
-                (by_kind && facts.kind().is_some_and(|it| types.kinds.contains(it)))
-                    || types.matching_name(facts).is_some()
+            Self::Code(codes) => facts.has_code(codes),
+            Self::JsonRpcCode(codes) => facts.rpc_codes().iter().any(|it| codes.contains(*it)),
+            Self::GrpcStatus(names) => {
+                facts.grpc_statuses().iter().any(|it| names.iter().any(|name| name == it))
             }
-            Self::ErrorCode(code) => facts.error_codes().any(|it| it == code),
-            Self::BodyContains(needles) => facts.contains_any(needles),
+            Self::SqlState(states) => {
+                facts.sql_states().iter().any(|it| states.iter().any(|state| it.starts_with(state.as_str())))
+            }
+            Self::CloseCode(codes) => facts.close_codes().iter().any(|it| codes.contains(i64::from(*it))),
+            Self::ExitCode(codes) => facts.exit_codes().iter().any(|it| codes.contains(*it)),
+            Self::Kind(kinds) => facts.kind().is_some_and(|it| kinds.contains(it)),
+            Self::ExceptionType(types) => types.hold(facts),
+            Self::ErrorCode(codes) => facts.error_codes().any(|it| codes.iter().any(|code| code == it)),
+            Self::ToolName(names) => names.iter().any(|it| it.fits(&facts.tool().name)),
+            Self::Method(names) => {
+                let given = failure.method.as_deref().into_iter().chain(failure.operation.as_deref());
+                given.into_iter().any(|it| names.iter().any(|name| name.fits(it)))
+            }
+            Self::Header(tests) => tests.iter().any(|it| it.holds(failure)),
+            Self::BodyShape(shapes) => shapes.contains(&facts.body_shape()),
+            Self::Provider(names) => names.iter().any(|it| facts.has_provider(it)),
+            Self::Contains(needles) => facts.contains_any(needles),
+            Self::Json(tests) => facts.json().is_some_and(|it| tests.iter().any(|test| test.holds(it))),
+            Self::Regex(patterns) => patterns.iter().any(|it| facts.matches(it)),
+            Self::Any(branches) => branches.iter().any(|it| it.iter().all(|it| it.holds(facts))),
+            Self::Not(conditions) => !conditions.iter().all(|it| it.holds(facts)),
         }
     }
 
@@ -219,14 +175,35 @@ impl Condition {
             Self::DispatchCode(codes) => join(codes.iter().map(|it| it.as_str())),
             Self::ToolKind(kinds) => join(kinds.iter().map(|it| it.as_str())),
             Self::Target(target) => target.to_string(),
-            Self::HttpStatus(status) => status.to_string(),
+            Self::Phase(phases) => join(phases.iter().map(|it| it.as_str())),
+            Self::IsError(flag) | Self::SchemaViolation(flag) => flag.to_string(),
+            Self::HttpStatus(it)
+            | Self::Status(it)
+            | Self::JsonRpcCode(it)
+            | Self::CloseCode(it)
+            | Self::ExitCode(it) => it.to_string(),
             Self::HttpStatusRange(from, to) => format!("{from} to {to}"),
-            Self::SchemaViolation(flag) => flag.to_string(),
             Self::NotFoundOf(of) => of.to_string(),
+            Self::Code(codes) => join(codes.names()),
+            Self::GrpcStatus(names)
+            | Self::SqlState(names)
+            | Self::ErrorCode(names)
+            | Self::Provider(names) => join(names),
             Self::Kind(kinds) => join(kinds.iter().map(FailureKind::as_str)),
-            Self::ExceptionType(types) => join(types.names.iter().map(String::as_str)),
-            Self::ErrorCode(code) => code.clone(),
-            Self::BodyContains(needles) => join(needles.texts.iter().map(|it| format!("`{it}`"))),
+            Self::ExceptionType(types) => join(types.names()),
+            Self::ToolName(names) | Self::Method(names) => {
+                join(names.iter().map(|it| format!("`{}`", it.as_str())))
+            }
+            Self::Header(tests) => join(tests.iter().map(ToString::to_string)),
+            Self::BodyShape(shapes) => join(shapes.iter().map(|it| it.as_str())),
+            Self::Contains(needles) => join(needles.texts().iter().map(|it| format!("`{it}`"))),
+            Self::Json(tests) => join(tests.iter().map(ToString::to_string)),
+            Self::Regex(patterns) => join(patterns.iter().map(|it| format!("`{}`", it.as_str()))),
+            Self::Any(branches) => {
+                let branches: Vec<String> = branches.iter().map(|it| all_wanted(it)).collect();
+                branches.join(" or ")
+            }
+            Self::Not(conditions) => format!("not {}", all_wanted(conditions)),
         }
     }
 
@@ -235,15 +212,29 @@ impl Condition {
     pub fn seen(&self, facts: &Facts<'_>) -> String {
         let failure = facts.failure();
         let or_nothing = |it: Option<String>| it.unwrap_or_else(|| "nothing".to_owned());
+        let listed = |it: Vec<String>| if it.is_empty() { "nothing".to_owned() } else { it.join(", ") };
+        let excerpts = |it: &[&str]| listed(it.iter().map(|it| crate::redact::excerpt(it)).collect());
         match self {
             Self::DispatchCode(_) => or_nothing(failure.dispatch_code.map(|it| it.to_string())),
             Self::ToolKind(_) => or_nothing(facts.tool().kind.map(|it| it.to_string())),
             Self::Target(_) => facts.target().to_string(),
+            Self::Phase(_) => or_nothing(failure.phase.map(|it| it.to_string())),
+            Self::IsError(_) => or_nothing(failure.is_error.map(|it| it.to_string())),
             Self::HttpStatus(_) | Self::HttpStatusRange(..) => {
                 or_nothing(failure.http_status.map(|it| it.to_string()))
             }
+            Self::Status(_) => or_nothing(facts.status().map(|it| it.to_string())),
             Self::SchemaViolation(_) => failure.schema_violation.to_string(),
             Self::NotFoundOf(_) => or_nothing(failure.not_found_of.map(|it| it.to_string())),
+            Self::Code(codes) => match facts.code_found(codes) {
+                Some(code) => code.to_owned(),
+                None => excerpts(&facts.error_codes().collect::<Vec<_>>()),
+            },
+            Self::JsonRpcCode(_) => listed(facts.rpc_codes().iter().map(ToString::to_string).collect()),
+            Self::GrpcStatus(_) => listed(facts.grpc_statuses().iter().map(|it| (*it).to_owned()).collect()),
+            Self::SqlState(_) => excerpts(facts.sql_states()),
+            Self::CloseCode(_) => listed(facts.close_codes().iter().map(ToString::to_string).collect()),
+            Self::ExitCode(_) => listed(facts.exit_codes().iter().map(ToString::to_string).collect()),
             Self::Kind(_) => or_nothing(facts.kind().map(|it| it.to_string())),
             Self::ExceptionType(_) => {
                 let names = facts.exception_types().map(crate::redact::excerpt).collect::<Vec<_>>();
@@ -254,38 +245,106 @@ impl Condition {
                     (false, Some(kind)) => format!("{}, kind {kind}", join(names)),
                 }
             }
-            Self::ErrorCode(_) => {
-                let codes = facts.error_codes().map(crate::redact::excerpt).collect::<Vec<_>>();
-                if codes.is_empty() { "nothing".to_owned() } else { join(codes) }
+            Self::ErrorCode(_) => excerpts(&facts.error_codes().collect::<Vec<_>>()),
+            Self::ToolName(_) => crate::redact::excerpt(&facts.tool().name),
+            Self::Method(_) => {
+                let given = failure.method.as_deref().into_iter().chain(failure.operation.as_deref());
+                excerpts(&given.collect::<Vec<_>>())
             }
-            Self::BodyContains(_) => format!("none of them in {} bytes of text", facts.text_bytes()),
+            Self::Header(tests) => listed(tests.iter().filter_map(|it| it.seen(failure)).collect()),
+            Self::BodyShape(_) => facts.body_shape().as_str().to_owned(),
+            Self::Provider(_) => listed(facts.providers().map(str::to_owned).collect()),
+            Self::Contains(_) | Self::Regex(_) => {
+                format!("none of them in {} bytes of text", facts.text_bytes())
+            }
+            Self::Json(tests) => match facts.json() {
+                Some(json) => listed(tests.iter().filter_map(|it| it.seen(json)).collect()),
+                None => "no JSON".to_owned(),
+            },
+            Self::Any(branches) => {
+                // The branch that came furthest says most.
+                let nearest = branches.iter().max_by_key(|it| it.iter().filter(|it| it.holds(facts)).count());
+                nearest.map(|it| all_seen(it, facts)).unwrap_or_default()
+            }
+            Self::Not(conditions) => all_seen(conditions, facts),
         }
     }
 
     /// Why it holds: the field, what it looks for, and what is there.
     #[must_use]
     pub fn evidence(&self, facts: &Facts<'_>) -> Evidence {
-        let seen = match self {
-            Self::Kind(_) => facts.kind_evidence(),
-            Self::ExceptionType(types) => match types.matching_name(facts) {
-                Some(_) => self.seen(facts),
-                None => facts.kind_evidence(),
-            },
-            Self::ErrorCode(code) => code.clone(),
-            Self::BodyContains(needles) => {
-                match needles.texts.iter().find_map(|it| Some((it, facts.place_of(it)?))) {
-                    Some((needle, place)) => format!("`{needle}` in the {place}"),
-                    None => self.wanted(),
-                }
+        let (field, wanted, seen) = match self {
+            Self::Kind(_) => (self.field(), self.wanted(), facts.kind_evidence()),
+            Self::ExceptionType(types) if !types.holds_by_name(facts) => {
+                (self.field(), self.wanted(), facts.kind_evidence())
             }
-            _ => self.seen(facts),
+            Self::ErrorCode(codes) => {
+                let code =
+                    facts.error_codes().find(|it| codes.iter().any(|code| code == it)).unwrap_or_default();
+                (self.field(), self.wanted(), code.to_owned())
+            }
+            Self::Contains(needles) => {
+                let found =
+                    needles.texts().iter().find_map(|it| Some((it, facts.place_of(it, needles.case())?)));
+                let seen = found
+                    .map_or_else(|| self.wanted(), |(needle, place)| format!("`{needle}` in the {place}"));
+                (self.field(), self.wanted(), seen)
+            }
+            Self::Regex(patterns) => {
+                let found = patterns.iter().find_map(|it| {
+                    let (place, text) = facts.texts().find(|(_, text)| it.is_in(text))?;
+                    Some(format!("`{}` in the {place}", crate::redact::excerpt(it.find(text)?)))
+                });
+                (self.field(), self.wanted(), found.unwrap_or_default())
+            }
+            Self::Any(branches) => {
+                let branch = branches.iter().find(|it| it.iter().all(|it| it.holds(facts)));
+                let branch = branch.map_or(&[][..], Vec::as_slice);
+                let seen: Vec<String> = branch
+                    .iter()
+                    .map(|it| it.evidence(facts))
+                    .map(|it| format!("{} {}", it.field, it.seen))
+                    .collect();
+                (self.field(), all_wanted(branch), seen.join(" and "))
+            }
+            _ => (self.field(), self.wanted(), self.seen(facts)),
         };
         Evidence {
-            field: self.field().to_owned(),
-            expected: limits::head(&self.wanted(), limits::MAX_SHOWN_BYTES).to_owned(),
+            field: field.to_owned(),
+            expected: limits::head(&wanted, limits::MAX_SHOWN_BYTES).to_owned(),
             seen: limits::head(&seen, limits::MAX_SHOWN_BYTES).to_owned(),
         }
     }
+
+    /// Calls `visit` with this condition and with those inside it.
+    pub(crate) fn visit<'a>(&'a self, visit: &mut impl FnMut(&'a Self)) {
+        visit(self);
+        match self {
+            Self::Any(branches) => branches.iter().flatten().for_each(|it| it.visit(visit)),
+            Self::Not(conditions) => conditions.iter().for_each(|it| it.visit(visit)),
+            _ => {}
+        }
+    }
+
+    /// As [`Condition::visit`], to change them.
+    pub(crate) fn visit_mut(&mut self, visit: &mut impl FnMut(&mut Self)) {
+        visit(self);
+        match self {
+            Self::Any(branches) => branches.iter_mut().flatten().for_each(|it| it.visit_mut(visit)),
+            Self::Not(conditions) => conditions.iter_mut().for_each(|it| it.visit_mut(visit)),
+            _ => {}
+        }
+    }
+}
+
+fn all_wanted(conditions: &[Condition]) -> String {
+    let all: Vec<String> = conditions.iter().map(|it| format!("{} {}", it.field(), it.wanted())).collect();
+    all.join(" and ")
+}
+
+fn all_seen(conditions: &[Condition], facts: &Facts<'_>) -> String {
+    let all: Vec<String> = conditions.iter().map(|it| format!("{} {}", it.field(), it.seen(facts))).collect();
+    all.join(" and ")
 }
 
 fn join<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> String {

@@ -4,7 +4,7 @@
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::limits;
-use crate::rule::{Condition, LayerKind, is_name};
+use crate::rule::{Case, Condition, LayerKind, Numbers, is_name, text_ends};
 
 use super::Entry;
 
@@ -44,13 +44,27 @@ fn covers(wide: &[Condition], narrow: &[Condition], literal: bool) -> bool {
 
 /// Whether `wide` holds wherever `narrow` does.
 fn follows(wide: &Condition, narrow: &Condition, literal: bool) -> bool {
-    use Condition::{BodyContains, DispatchCode, ExceptionType, HttpStatus, HttpStatusRange, Kind, ToolKind};
+    use Condition::{
+        Any, Code, Contains, DispatchCode, ErrorCode, ExceptionType, GrpcStatus, HttpStatus, HttpStatusRange,
+        JsonRpcCode, Kind, Provider, SqlState, Status, ToolKind,
+    };
+    let one_range = |from: u16, to: u16| Numbers::new(vec![(i64::from(from), i64::from(to))]);
     match (wide, narrow) {
-        (HttpStatusRange(from, to), HttpStatus(status)) => from <= status && status <= to,
+        (HttpStatusRange(from, to), HttpStatus(narrow)) => narrow.is_subset(&one_range(*from, *to)),
         (HttpStatusRange(from, to), HttpStatusRange(inner_from, inner_to)) => {
             from <= inner_from && inner_to <= to
         }
-        (HttpStatus(status), HttpStatusRange(from, to)) => from == status && to == status,
+        (HttpStatus(wide), HttpStatusRange(from, to)) => one_range(*from, *to).is_subset(wide),
+        (HttpStatus(wide), HttpStatus(narrow))
+        | (Status(wide), Status(narrow))
+        | (JsonRpcCode(wide), JsonRpcCode(narrow)) => narrow.is_subset(wide),
+        (Code(wide), Code(narrow)) => narrow.normalised().iter().all(|it| wide.normalised().contains(it)),
+        (GrpcStatus(wide), GrpcStatus(narrow))
+        | (ErrorCode(wide), ErrorCode(narrow))
+        | (Provider(wide), Provider(narrow)) => narrow.iter().all(|it| wide.contains(it)),
+        (SqlState(wide), SqlState(narrow)) => {
+            narrow.iter().all(|it| wide.iter().any(|wide| it.starts_with(wide.as_str())))
+        }
         (DispatchCode(wide), DispatchCode(narrow)) => narrow.iter().all(|it| wide.contains(it)),
         (ToolKind(wide), ToolKind(narrow)) => narrow.iter().all(|it| wide.contains(it)),
         (Kind(wide), Kind(narrow)) => narrow.is_subset(*wide),
@@ -64,9 +78,42 @@ fn follows(wide: &Condition, narrow: &Condition, literal: bool) -> bool {
             narrow.kinds().is_subset(wide.kinds())
                 && narrow.raw().iter().all(|it| wide.raw().iter().any(|name| is_name(it, name)))
         }
-        (BodyContains(wide), BodyContains(narrow)) => {
-            narrow.texts().iter().all(|text| wide.texts().iter().any(|it| text.contains(it.as_str())))
+        (Contains(wide), Contains(narrow)) => narrow
+            .texts()
+            .iter()
+            .all(|text| wide.texts().iter().any(|it| holds_in(it, wide.case(), text, narrow.case()))),
+        (wide @ Any(_), narrow @ Any(_)) if wide == narrow => true,
+        (Any(branches), narrow) => {
+            branches.iter().any(|it| matches!(it.as_slice(), [one] if follows(one, narrow, literal)))
         }
         (wide, narrow) => wide == narrow,
+    }
+}
+
+/// Whether a needle is in every text that holds another one.
+fn holds_in(wide: &str, wide_case: Case, narrow: &str, narrow_case: Case) -> bool {
+    match (wide_case, narrow_case) {
+        (Case::Exact, Case::Exact) => narrow.contains(wide),
+        (Case::Exact, Case::Words) => false,
+        (Case::Words, _) => {
+            let (bare, begins, closes) = text_ends(wide, wide_case);
+            let (narrow, inner_begins, inner_closes) = text_ends(narrow, narrow_case);
+            let (bare, narrow) = (bare.to_ascii_lowercase(), narrow.to_ascii_lowercase());
+            // At its ends a word of the wide one must be one of the narrow one too.
+            let is_word = |it: Option<u8>| it.is_some_and(|it| it.is_ascii_alphanumeric());
+            narrow.match_indices(&bare).any(|(at, _)| {
+                let end = at + bare.len();
+                let before = at.checked_sub(1).and_then(|it| narrow.as_bytes().get(it)).copied();
+                let after = narrow.as_bytes().get(end).copied();
+                let first = bare.bytes().next();
+                let last = bare.bytes().next_back();
+                let left =
+                    !begins || !is_word(first) || if at == 0 { inner_begins } else { !is_word(before) };
+                let right = !closes
+                    || !is_word(last)
+                    || if end == narrow.len() { inner_closes } else { !is_word(after) };
+                left && right
+            })
+        }
     }
 }

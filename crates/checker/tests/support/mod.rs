@@ -29,7 +29,7 @@ impl World {
     /// Alice in project `essay` of `acme`, calling an MCP tool; nothing on record; the bundled rules.
     pub(crate) fn new() -> Self {
         Self {
-            table: RuleTable::bundled(Options::default()),
+            table: RuleTable::bundled(Options::BUNDLED),
             caller: caller("alice"),
             tool: tool(ToolKind::Mcp),
             documents: Vec::new(),
@@ -140,7 +140,7 @@ pub(crate) fn layer(kind: LayerKind, yaml: &str) -> ParsedLayer {
 pub(crate) fn table(yaml: &str) -> RuleTable {
     let layer = layer(LayerKind::Tenant, yaml);
     assert_eq!(layer.diagnostics, []);
-    RuleTable::build([&layer], Options::default())
+    RuleTable::build([&layer], Options::BUNDLED)
 }
 
 /// The statuses that a decision writes, with scope and class.
@@ -152,6 +152,11 @@ pub(crate) fn marks(decision: &Decision) -> Vec<(Scope, Status, Classification)>
         _ => None,
     });
     marks.collect()
+}
+
+/// What a decision writes but notes of users' failures, which are no verdicts.
+pub(crate) fn verdicts(decision: &Decision) -> impl Iterator<Item = &Effect> {
+    decision.effects.iter().filter(|it| !matches!(it.kind, EffectKind::NoteLikeFailure { .. }))
 }
 
 /// The cooldowns that a decision opens: scope, signature, user.

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use health_model::Policy;
-use health_model::policy::ClearOnSuccess as ModelClearOnSuccess;
+use health_model::policy::{ClearOnSuccess as ModelClearOnSuccess, Promotion};
 
 use super::{ClearOnSuccess, Config, DefaultAction, Mode, Placement, Retention, SurfaceMode};
 
@@ -19,6 +19,7 @@ impl Config {
                 ClearOnSuccess::Technical => ModelClearOnSuccess::Technical,
                 ClearOnSuccess::Signature => ModelClearOnSuccess::Signature,
             },
+            promotion: Promotion { users: self.promotion.users, window: self.promotion.window.delta() },
             ..Policy::default()
         }
     }
@@ -46,6 +47,7 @@ impl Config {
                 Placement::None => service::Placement::None,
             },
             session_retention: self.session_retention(),
+            journal_limit: self.journal.enabled.then_some(self.journal.max_entries),
             watch_limit: self.limits.max_watches,
             ..service::Settings::default()
         }

@@ -1,16 +1,13 @@
 //! A rule as the text that would be read as the same rule again.
 
 use checker::Rule;
-use checker::rule::{Condition, CooldownSpec, Position, RuleScope};
+use checker::rule::{Condition, CooldownSpec, Numbers, Position, RETRY_UNITS, RetrySpec, RuleScope};
 use chrono::TimeDelta;
 use serde_json::{Map, Value, json};
 
 /// The rule as one item of `patterns`. Fields that the rule leaves open are left out.
 pub(crate) fn write(rule: &Rule) -> String {
-    let mut matched = Map::new();
-    for condition in &rule.conditions {
-        matched.insert(condition.field().to_owned(), wanted(condition));
-    }
+    let matched = all_wanted(&rule.conditions);
     let mut fields = Map::new();
     let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
     put("id", rule.id.as_str().into());
@@ -53,7 +50,42 @@ pub(crate) fn write(rule: &Rule) -> String {
     if let Some(it) = rule.remedy {
         put("remedy", it.as_str().into());
     }
+    match &rule.retry {
+        RetrySpec::Common => {}
+        RetrySpec::Nowhere => {
+            put("retry", "none".into());
+        }
+        RetrySpec::Header(name) => {
+            put("retry", format!("header:{name}").into());
+        }
+        RetrySpec::Json(pointer, unit) => {
+            let word = RETRY_UNITS.iter().find(|(_, it)| it == unit).map_or("", |(word, _)| word);
+            put("retry", format!("json:{pointer} {word}").into());
+        }
+        RetrySpec::Within(length) => {
+            put("retry", format!("within:{}", duration(*length)).into());
+        }
+    }
+    if !rule.is_health_signal {
+        put("healthSignal", false.into());
+    }
     serde_yaml::to_string(&fields).unwrap_or_default()
+}
+
+fn all_wanted(conditions: &[Condition]) -> Value {
+    let fields = conditions.iter().map(|it| (it.field().to_owned(), wanted(it)));
+    Value::Object(fields.collect::<Map<_, _>>())
+}
+
+fn numbers(numbers: &Numbers) -> Value {
+    let values = numbers.ranges().iter().map(|(from, to)| match from == to {
+        true => Value::from(*from),
+        false => format!("{from}..{to}").into(),
+    });
+    match values.collect::<Vec<_>>().as_slice() {
+        [one] => one.clone(),
+        many => many.into(),
+    }
 }
 
 fn wanted(condition: &Condition) -> Value {
@@ -61,14 +93,45 @@ fn wanted(condition: &Condition) -> Value {
         Condition::DispatchCode(it) => it.iter().map(|it| it.as_str()).collect(),
         Condition::ToolKind(it) => it.iter().map(|it| it.as_str()).collect(),
         Condition::Target(it) => it.as_str().into(),
-        Condition::HttpStatus(it) => (*it).into(),
+        Condition::Phase(it) => it.iter().map(|it| it.as_str()).collect(),
+        Condition::HttpStatus(it)
+        | Condition::Status(it)
+        | Condition::JsonRpcCode(it)
+        | Condition::CloseCode(it)
+        | Condition::ExitCode(it) => numbers(it),
         Condition::HttpStatusRange(from, to) => json!([from, to]),
-        Condition::SchemaViolation(it) => (*it).into(),
+        Condition::SchemaViolation(it) | Condition::IsError(it) => (*it).into(),
         Condition::NotFoundOf(it) => it.as_str().into(),
         Condition::Kind(it) => it.iter().map(|it| it.as_str()).collect(),
         Condition::ExceptionType(it) => it.names().iter().map(String::as_str).collect(),
-        Condition::ErrorCode(it) => it.as_str().into(),
-        Condition::BodyContains(it) => it.texts().iter().map(String::as_str).collect(),
+        Condition::ErrorCode(it) => match it.as_slice() {
+            [one] => one.as_str().into(),
+            many => many.iter().map(String::as_str).collect(),
+        },
+        Condition::Code(it) => it.names().iter().map(String::as_str).collect(),
+        Condition::GrpcStatus(it) | Condition::SqlState(it) | Condition::Provider(it) => {
+            it.iter().map(String::as_str).collect()
+        }
+        Condition::ToolName(it) | Condition::Method(it) => it.iter().map(|it| it.as_str()).collect(),
+        Condition::Header(tests) => {
+            let values = |values: &[checker::rule::Wildcard]| values.iter().map(|it| it.as_str()).collect();
+            tests
+                .iter()
+                .map(|it| (it.name().to_owned(), it.values().map_or(Value::Bool(true), values)))
+                .collect()
+        }
+        Condition::Json(tests) => {
+            let values = |values: &[Value]| Value::from(values);
+            tests
+                .iter()
+                .map(|it| (it.pointer().to_owned(), it.values().map_or(Value::Bool(true), values)))
+                .collect()
+        }
+        Condition::BodyShape(it) => it.iter().map(|it| it.as_str()).collect(),
+        Condition::Contains(it) => it.texts().iter().map(String::as_str).collect(),
+        Condition::Regex(it) => it.iter().map(|it| it.as_str()).collect(),
+        Condition::Any(branches) => branches.iter().map(|it| all_wanted(it)).collect(),
+        Condition::Not(conditions) => all_wanted(conditions),
     }
 }
 

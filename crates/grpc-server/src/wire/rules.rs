@@ -219,7 +219,7 @@ fn n_skipped(diagnostics: &[Diagnostic]) -> usize {
         .len()
 }
 
-fn diagnostic(it: &Diagnostic) -> v1::RuleDiagnostic {
+pub(super) fn diagnostic(it: &Diagnostic) -> v1::RuleDiagnostic {
     let severity = match it.severity {
         Severity::Error => v1::RuleSeverity::Error,
         Severity::Warning => v1::RuleSeverity::Warning,
@@ -267,6 +267,12 @@ fn planned(it: &Effect) -> v1::PlannedWrite {
             format!("connection {}", if connection.open { "opened" } else { "closed" })
         }
         EffectKind::RecordDiagnosis(it) => format!("diagnosis {}", it.classification),
+        EffectKind::NoteLikeFailure { signature, .. } => {
+            format!("note of one user's `{signature}`, in case others fail alike")
+        }
+        EffectKind::ForgetLikeFailures { .. } | EffectKind::ForgetUser { .. } => {
+            "end of notes of users' failures".to_owned()
+        }
     };
     v1::PlannedWrite { key: Some(wire_key(&it.key)), what }
 }
@@ -279,7 +285,7 @@ fn options(config: &Config) -> checker::Options {
 const HIDDEN_BY: &str = "never reached: rule `";
 
 fn rule(at: usize, entry: &Entry, found: &[Diagnostic]) -> v1::Rule {
-    let Entry { rule, layer, .. } = entry;
+    let Entry { rule, layer, source, .. } = entry;
     let shadowed_by = found
         .iter()
         .filter(|it| it.rule_id.as_deref() == Some(rule.id.as_str()))
@@ -295,6 +301,8 @@ fn rule(at: usize, entry: &Entry, found: &[Diagnostic]) -> v1::Rule {
         locked: rule.locked,
         shadowed_by,
         yaml: super::rule_yaml::write(rule),
+        source: source.to_string(),
+        line: rule.line,
     }
 }
 

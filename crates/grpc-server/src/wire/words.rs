@@ -2,6 +2,7 @@
 
 use agrajag_proto::v1;
 use health_model::vocabulary as model;
+use health_service::render::Dialect;
 
 /// The direction that only tests need is compiled for them alone: `in` is read from requests, `out` is written to answers.
 /// The functions that read answer `None` for UNSPECIFIED and for what this server does not know.
@@ -150,6 +151,14 @@ words! {
         Coalesced = Coalesced,
         AlreadyDiagnosed = AlreadyDiagnosed,
         Suppressed = Suppressed,
+    }
+    both render_dialect, wire_render_dialect: RenderDialect <=> Dialect {
+        Mcp = Mcp,
+        Anthropic = Anthropic,
+        OpenaiChat = OpenaiChat,
+        OpenaiResponses = OpenaiResponses,
+        Langchain = Langchain,
+        ProblemJson = ProblemJson,
     }
     out origin, wire_origin: StatusOrigin <=> model::Origin {
         Event = Event, Checker = Checker, Engine = Engine, Admin = Admin, Success = Success,

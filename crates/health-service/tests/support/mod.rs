@@ -30,7 +30,7 @@ pub(crate) fn service_on(
     seed: u64,
     settings: Settings,
 ) -> Service {
-    let rules = Arc::new(Rules::new(checker::Options::default()));
+    let rules = Arc::new(Rules::new(checker::Options::BUNDLED));
     Service::start(store, Arc::new(clock.clone()), Arc::new(SeededIds::new(seed)), settings, rules)
 }
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant as RealInstant};
 
 use futures::future::join_all;
-use ports::{Batch, DeleteSelector, EnqueueOutcome, JobState, RuleLayerKey, RuleLayerRecord, StoreError};
+use ports::{
+    Batch, DeleteSelector, EnqueueOutcome, FailureEntry, JobState, RuleLayerKey, RuleLayerRecord, StoreError,
+};
 
 use crate::Fixture;
 use crate::follower::Follower;
@@ -136,7 +138,7 @@ pub async fn a_closed_store_is_unavailable(fixture: &dyn Fixture) {
 }
 
 /// DESIGN §2.5: after a close and a new start everything is there: documents, counters, outages, jobs with their leases, rules,
-/// tombstones; the identity is the same, and a reader goes on from its revision.
+/// failures, tombstones; the identity is the same, and a reader goes on from its revision.
 pub async fn a_reopened_store_has_kept_everything(fixture: &dyn Fixture) {
     let first = fixture.open().await;
     let (kept, deleted) = (tool("kept"), tool("deleted"));
@@ -158,6 +160,14 @@ pub async fn a_reopened_store_has_kept_everything(fixture: &dyn Fixture) {
         version: 0,
     };
     first.put_rule_layer(&layer, None).await.expect("the put");
+    let failure = FailureEntry {
+        id: id(9),
+        tenant_id: TENANT.to_owned(),
+        project_id: "essay".to_owned(),
+        at: at(1),
+        content: "a failure".to_owned(),
+    };
+    first.append_failures(&[failure], 5).await.expect("the append");
     let before = (
         first.info().await.expect("info"),
         first.head().await.expect("a head"),
@@ -166,6 +176,7 @@ pub async fn a_reopened_store_has_kept_everything(fixture: &dyn Fixture) {
         first.list_outages(&kept, 10).await.expect("the outages"),
         jobs(&*first).await,
         first.list_rule_layers().await.expect("the layers"),
+        first.list_failures(TENANT, None, None, 10).await.expect("the failures"),
     );
     first.close().await;
     drop(first);
@@ -179,8 +190,10 @@ pub async fn a_reopened_store_has_kept_everything(fixture: &dyn Fixture) {
         again.list_outages(&kept, 10).await.expect("the outages"),
         jobs(&*again).await,
         again.list_rule_layers().await.expect("the layers"),
+        again.list_failures(TENANT, None, None, 10).await.expect("the failures"),
     );
     assert_eq!(before, after);
+    assert_eq!(after.7.len(), 1);
     assert_eq!(after.2[0].document, full_document(&kept));
     assert_eq!(load_job(&*again, claim.job.id).await.state, JobState::Running);
 

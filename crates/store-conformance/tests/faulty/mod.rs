@@ -9,9 +9,9 @@ use chrono::SubsecRound;
 use health_model::vocabulary::Scope;
 use health_model::{ContainerKey, DocumentKey, Instant};
 use ports::{
-    Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, HitDelta, Job,
-    JobFilter, JobQueue, JobState, LoadedContainer, Outage, Revision, RuleLayerKey, RuleLayerRecord, Store,
-    StoreError, StoreInfo, Trigger, Versioned,
+    Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, FailureEntry,
+    FailurePlace, HitDelta, Job, JobFilter, JobQueue, JobState, LoadedContainer, Outage, Revision,
+    RuleLayerKey, RuleLayerRecord, Store, StoreError, StoreInfo, Trigger, Versioned,
 };
 use store_memory::MemoryStore;
 use uuid::Uuid;
@@ -49,6 +49,7 @@ pub(crate) enum Fault {
     KeepsJobs,
     DeletesOneByOne,
     DropsNothing,
+    KeepsFailures,
 }
 
 /// store-memory with a fault in front of it.
@@ -297,6 +298,25 @@ impl Store for Faulty {
 
     async fn delete_rule_layer(&self, key: &RuleLayerKey, expected: Option<u64>) -> Result<bool, StoreError> {
         self.inner.delete_rule_layer(key, expected.filter(|_| !self.has(Fault::IgnoresRuleVersions))).await
+    }
+
+    async fn append_failures(&self, entries: &[FailureEntry], keep: usize) -> Result<(), StoreError> {
+        let keep = if self.has(Fault::KeepsFailures) { usize::MAX } else { keep };
+        self.inner.append_failures(entries, keep).await
+    }
+
+    async fn list_failures(
+        &self,
+        tenant_id: &str,
+        project_id: Option<&str>,
+        before: Option<FailurePlace>,
+        limit: usize,
+    ) -> Result<Vec<FailureEntry>, StoreError> {
+        let mut page = self.inner.list_failures(tenant_id, project_id, before, limit).await?;
+        if self.has(Fault::MixesTenants) && tenant_id == "acme" && before.is_none() {
+            page.extend(self.inner.list_failures("bolt", project_id, None, limit).await?);
+        }
+        Ok(page)
     }
 
     async fn sweep(

@@ -11,8 +11,8 @@ use uuid::Uuid;
 
 use super::database::{TestDatabase, at, batch, insert, run, tool, value};
 use crate::{
-    Options, PostgresStore, commit, connection, counter, delete, document, enqueue, feed, job, migrate,
-    notify,
+    Options, PostgresStore, commit, connection, counter, delete, document, enqueue, feed, job, journal,
+    migrate, notify,
 };
 use crate::{outage, rule_layer, store, sweep};
 
@@ -26,6 +26,7 @@ fn statements() -> Vec<(&'static str, &'static str)> {
         enqueue::STATEMENTS,
         feed::STATEMENTS,
         job::STATEMENTS,
+        journal::STATEMENTS,
         migrate::STATEMENTS,
         notify::STATEMENTS,
         outage::STATEMENTS,
@@ -208,6 +209,22 @@ async fn a_newer_schema_is_used_unless_it_refuses() {
         matches!(error, StoreError::TooNew { min_reader: 97, supported: migrate::SUPPORTED }),
         "{error:?}"
     );
+    database.remove().await;
+}
+
+/// A database of the first schema is brought up to date and loses nothing.
+#[tokio::test]
+async fn an_older_schema_is_brought_up_to_date() {
+    let database = TestDatabase::create().await;
+    let store = database.open().await;
+    store.commit(&batch([insert(&tool("t"))])).await.expect("the commit");
+    store.close().await;
+    let mut connection = database.connect().await;
+    run(&mut connection, "drop table failure; delete from schema_migration where version > 1").await;
+    let store = database.open().await;
+    assert_eq!(store.info().await.expect("it answers").schema_version, migrate::SUPPORTED);
+    assert!(store.load_document(&tool("t")).await.expect("it answers").is_some());
+    assert_eq!(store.list_failures("acme", None, None, 1).await.expect("a page"), []);
     database.remove().await;
 }
 

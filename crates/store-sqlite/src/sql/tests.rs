@@ -83,6 +83,9 @@ async fn hot_statements_use_the_index_that_is_made_for_them() {
         ("CLOSE_OUTAGE", "outages_open (tenant_id=? AND scope=? AND scope_id=? AND tool_name=?)"),
         ("LIST_OUTAGES", "outages_by_document (tenant_id=? AND scope=? AND scope_id=? AND tool_name=?)"),
         ("LOAD_COUNTERS", "counters_by_key (document_id=?)"),
+        ("TRIM_FAILURES", "failures_by_place (tenant_id=? AND at<?)"),
+        ("LIST_FAILURES", "failures_by_place (tenant_id=? AND (at,id)<(?,?))"),
+        ("LIST_FAILURES_OF_PROJECT", "failures_by_project (tenant_id=? AND project_id=? AND (at,id)<(?,?))"),
     ] {
         let (_, sql) = ALL.iter().find(|(it, _)| *it == name).expect("a statement of that name");
         let steps = plan(&mut connection, sql).await;

@@ -46,6 +46,11 @@ pub(crate) fn response() -> v1::CheckResponse {
             field: "failure.headers[0].name".to_owned(),
             message: "`a b` is no header name and is left out".to_owned(),
         }],
+        renderings: vec![v1::Rendering {
+            dialect: v1::RenderDialect::Mcp.into(),
+            media_type: "application/json".to_owned(),
+            content: r#"{"isError":true}"#.to_owned(),
+        }],
     }
 }
 
@@ -68,16 +73,50 @@ fn the_json_answer_is_one_object_without_anything_around_it() {
     assert_eq!(value["verdict"]["cooldown"]["hits"], "1", "64-bit numbers are texts in proto3 JSON");
 }
 
-#[test]
-fn the_flags_of_the_report_itself_reach_the_request() {
+fn asked(flags: &[&str]) -> Result<v1::CheckRequest, Error> {
     use clap::Parser as _;
     #[derive(clap::Parser)]
     struct Line {
         #[command(flatten)]
         args: Args,
     }
-    let line = Line::parse_from(["check", "--tool", "x", "--report-id", "r", "--at-least", "7", "--full"]);
-    let request = request(&line.args).expect("usable");
+    request(&Line::parse_from(["check", "--tool", "x"].iter().chain(flags)).args)
+}
+
+#[test]
+fn the_flags_of_the_report_itself_reach_the_request() {
+    let request = asked(&["--report-id", "r", "--at-least", "7", "--full"]).expect("usable");
     assert_eq!((request.report_id.as_str(), request.at_least.as_str()), ("r", "7"));
     assert_eq!(request.detail(), v1::DetailLevel::Full);
+    assert!(request.render.is_empty());
+    let request = asked(&["--render", "openai-chat", "--call-id", "c"]).expect("usable");
+    assert_eq!(request.render, [v1::RenderDialect::OpenaiChat as i32]);
+    assert_eq!(request.call_id, "c");
+}
+
+/// What cannot be rendered is refused before the report is sent and counted.
+#[test]
+fn a_rendering_that_answers_a_call_needs_its_id() {
+    for dialect in v1::RenderDialect::all() {
+        let answer = asked(&["--render", &dialect.flag()]);
+        assert_eq!(answer.is_err(), needs_call_id(dialect), "{}", dialect.flag());
+    }
+    let error = asked(&["--render", "anthropic"]).expect_err("no id");
+    assert_eq!(error.exit_code(), 2);
+    assert!(error.to_text().contains("--render anthropic") && error.to_text().contains("--call-id"));
+}
+
+/// A hook passes standard output on: the rendering and a line's end, nothing of the verdict or the warnings.
+#[test]
+fn a_rendering_is_printed_alone() {
+    for format in [Format::Table, Format::Json] {
+        let (mut out, written) = Out::captured(format);
+        write_rendering(&mut out, v1::RenderDialect::Mcp, &response()).expect("memory");
+        assert_eq!(written.text(), "{\"isError\":true}\n");
+    }
+    let (mut out, written) = Out::captured(Format::Table);
+    let error =
+        write_rendering(&mut out, v1::RenderDialect::Langchain, &response()).expect_err("not answered");
+    assert!(error.to_text().contains("--render langchain"), "{}", error.to_text());
+    assert_eq!((written.text().as_str(), error.exit_code()), ("", 1));
 }

@@ -1,7 +1,9 @@
 //! `agrajag rules …`: rules looked at, checked, scored, and kept in a server's store.
 //!
-//! `validate`, `show` and `test` need no server; `show --effective`, `layers`, `put` and `delete` ask one.
+//! `validate`, `show` and `test` need no server; `show --effective`, `backtest`, `layers`, `put` and `delete` ask one.
 
+mod backtest;
+mod bars;
 mod layers;
 mod score;
 mod show;
@@ -21,9 +23,12 @@ pub(crate) enum Command {
     Validate(validate::Args),
     /// List the rules in the order in which they are tried, with the layer each comes from.
     Show(show::Args),
-    /// Score labelled failures with the rules: coverage, precision, overclaimed, harm.
+    /// Score labelled failures with the rules: coverage, precision, overclaimed, harm. Exit code 1 if a bar is missed.
     #[command(after_help = score::row_help())]
     Test(score::Args),
+    /// Try a rule file on the failures that a server has on record: what would change.
+    #[command(after_help = backtest::EXIT_CODES)]
+    Backtest(backtest::Args),
     /// List the rule layers of a tenant, from files and from the store.
     #[command(visible_alias = "list")]
     Layers(layers::ListArgs),
@@ -39,6 +44,7 @@ pub(crate) async fn run(command: Command, context: &mut Context) -> Result<Exit,
         Command::Validate(args) => validate::run(&args, context),
         Command::Show(args) => show::run(args, context).await,
         Command::Test(args) => score::run(&args, context),
+        Command::Backtest(args) => backtest::run(args, context).await,
         Command::Layers(args) => layers::list(args, context).await,
         Command::Put(args) => layers::put(args, context).await,
         Command::Delete(args) => layers::delete(args, context).await,

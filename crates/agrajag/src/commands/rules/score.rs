@@ -9,11 +9,12 @@ use checker::{Options, ParsedLayer, RuleTable, Settings};
 use health_model::{Classification, Policy};
 
 use super::LayerArgs;
+use super::bars::Bars;
 use crate::args::read;
 use crate::commands::Context;
 use crate::error::{Error, Exit};
 use crate::local::Packs;
-use crate::output::{Format, Out, printable};
+use crate::output::{Format, Out, note, printable};
 use crate::show::plural;
 use crate::table::Table;
 
@@ -36,6 +37,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 0)]
     misses: usize,
     #[command(flatten)]
+    bars: Bars,
+    #[command(flatten)]
     layers: LayerArgs,
 }
 
@@ -49,7 +52,7 @@ pub(super) fn row_help() -> String {
     )
 }
 
-/// Scores and shows.
+/// Scores and shows. Exit code 1 if a figure misses its bar.
 pub(super) fn run(args: &Args, context: &mut Context) -> Result<Exit, Error> {
     let mut rows = Vec::new();
     for file in &args.files {
@@ -66,15 +69,21 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Exit, Error> {
     let table = table(&layers, args);
     let settings = if args.literal { Settings::literal() } else { Settings::default() };
     let score = corpus::score(&rows, &table, &Policy::default(), &settings);
+    let missed = args.bars.missed(&score);
     match context.out.format() {
         Format::Json => {
             let text = serde_json::to_string_pretty(&score).map_err(io::Error::from)?;
             context.out.line(&text)?;
+            missed.iter().for_each(|it| note(it));
         }
         Format::Table => render(&mut context.out, &score, table.entries().len(), args.misses)?,
     }
+    if context.out.format() == Format::Table && !missed.is_empty() {
+        context.out.line("")?;
+        missed.iter().try_for_each(|it| context.out.line(it))?;
+    }
     context.out.flush()?;
-    Ok(Exit::Ok)
+    Ok(if missed.is_empty() { Exit::Ok } else { Exit::Findings(1) })
 }
 
 fn table(layers: &[ParsedLayer], args: &Args) -> RuleTable {

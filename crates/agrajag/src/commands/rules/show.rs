@@ -52,6 +52,9 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Error
     for it in &mut response.diagnostics {
         it.file = documents.named(std::mem::take(&mut it.file));
     }
+    for it in &mut response.rules {
+        it.source = documents.named(std::mem::take(&mut it.source));
+    }
     context
         .out
         .answer(&response, |out| if args.yaml { yaml(out, &response) } else { render(out, &response) })?;
@@ -59,7 +62,7 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Error
 }
 
 fn render(out: &mut Out, response: &v1::GetEffectiveRulesResponse) -> io::Result<()> {
-    let mut table = Table::new(["#", "RULE", "FROM", "SIGNATURE", "CLASS", "NOTE"]);
+    let mut table = Table::new(["#", "RULE", "FROM", "PLACE", "SIGNATURE", "CLASS", "NOTE"]);
     for rule in &response.rules {
         let mut notes = Vec::new();
         if rule.locked {
@@ -72,6 +75,7 @@ fn render(out: &mut Out, response: &v1::GetEffectiveRulesResponse) -> io::Result
             &rule.position.to_string(),
             &rule.rule_id,
             &word::<v1::RuleOrigin>(rule.origin),
+            &place(rule),
             &rule.signature,
             &word::<v1::Classification>(rule.classification),
             &notes.join("; "),
@@ -82,14 +86,19 @@ fn render(out: &mut Out, response: &v1::GetEffectiveRulesResponse) -> io::Result
     write_warnings(out, &response.warnings, response.stale)
 }
 
+/// The text that the rule stands in, and its line.
+fn place(rule: &v1::Rule) -> String {
+    match rule.line {
+        0 => rule.source.clone(),
+        line => format!("{}:{line}", rule.source),
+    }
+}
+
 /// The texts of the rules one below the other: each is an item of a list, so that together they are a layer.
 fn yaml(out: &mut Out, response: &v1::GetEffectiveRulesResponse) -> io::Result<()> {
     for rule in &response.rules {
-        out.line(&format!(
-            "# {} {}",
-            rule.position,
-            word::<v1::RuleOrigin>(rule.origin).to_ascii_lowercase()
-        ))?;
+        let origin = word::<v1::RuleOrigin>(rule.origin).to_ascii_lowercase();
+        out.line(printable(&format!("# {} {origin} {}", rule.position, place(rule))).trim_end())?;
         rule.yaml.lines().try_for_each(|it| out.line(&printable(it)))?;
     }
     Ok(())
@@ -102,6 +111,8 @@ mod tests {
     #[test]
     fn the_list_shows_order_origin_and_what_is_never_reached() {
         let rule = |position, id: &str, origin: v1::RuleOrigin| v1::Rule {
+            source: "bundled.yaml".to_owned(),
+            line: position * 10,
             position,
             rule_id: id.to_owned(),
             origin: origin.into(),
@@ -114,6 +125,7 @@ mod tests {
                 v1::Rule { locked: true, ..rule(1, "http-403", v1::RuleOrigin::Bundled) },
                 v1::Rule {
                     shadowed_by: vec!["http-403".to_owned()],
+                    source: "acme/_vance/agrajag/error-patterns.yaml".to_owned(),
                     ..rule(2, "mine", v1::RuleOrigin::Tenant)
                 },
             ],
