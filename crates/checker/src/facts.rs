@@ -12,7 +12,7 @@ use health_model::{Failure, FailureKind, Target, Tool};
 
 use crate::limits;
 use crate::names::{self, Derived};
-use crate::rule::{BodyShape, Case, Codes, Needles, Pattern};
+use crate::rule::{BodyShape, Case, Codes, Needles, Pattern, ProviderNames};
 use crate::unwrap::{self, Bits, CodeMap, Signals};
 
 pub(crate) use literals::{Literal, Literals};
@@ -198,10 +198,11 @@ impl<'a> Facts<'a> {
         self.provider_bits().iter().filter_map(|it| lexicon.providers.name(it))
     }
 
-    /// Whether there is evidence of a provider.
+    /// Whether there is evidence of one of these providers.
     #[must_use]
-    pub fn has_provider(&self, name: &str) -> bool {
-        self.lexicon.providers.id(name).is_some_and(|it| self.provider_bits().contains(it))
+    pub fn has_provider(&self, names: &ProviderNames) -> bool {
+        let evident = self.provider_bits();
+        names.ids.iter().any(|it| evident.contains(*it))
     }
 
     fn provider_bits(&self) -> &Bits {

@@ -15,7 +15,7 @@ use serde::Serialize;
 pub use crate::retry::Unit as RetryUnit;
 pub use condition::{
     BodyShape, Case, Codes, Condition, ExceptionTypes, HeaderTest, JsonTest, KindSet, Needles, Numbers,
-    Pattern, Wildcard,
+    Pattern, ProviderNames, Wildcard,
 };
 pub(crate) use condition::{is_name, text_ends, text_is_boundary};
 

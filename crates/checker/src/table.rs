@@ -208,10 +208,16 @@ fn lexicon(entries: &mut [Entry], layers: &[&ParsedLayer]) -> Lexicon {
             });
         }
     }
+    for provider in layers.iter().flat_map(|it| &it.providers) {
+        lexicon.providers.add(provider, &mut lexicon.literals);
+    }
     lexicon.codes = CodeMap::build(codes);
     for entry in entries.iter_mut() {
         for condition in &mut entry.rule.conditions {
             condition.visit_mut(&mut |it| match it {
+                Condition::Provider(it) => {
+                    it.ids = it.names().iter().filter_map(|it| lexicon.providers.id(it)).collect();
+                }
                 Condition::Code(it) => {
                     it.ids = it.normalised().iter().filter_map(|it| lexicon.codes.id(it)).collect()
                 }
@@ -234,9 +240,8 @@ fn lexicon(entries: &mut [Entry], layers: &[&ParsedLayer]) -> Lexicon {
             });
         }
     }
-    for provider in layers.iter().flat_map(|it| &it.providers) {
-        lexicon.providers.add(provider, &mut lexicon.literals);
-    }
+    let n_literals = lexicon.literals.len();
+    lexicon.providers.finish(n_literals);
     lexicon.literals.finish();
     lexicon
 }

@@ -44,15 +44,24 @@ impl Bits {
 
     /// The members, in rising order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = u32> {
-        self.0.iter().zip(0_u32..).flat_map(|(&word, at)| {
-            let mut rest = word;
-            std::iter::from_fn(move || {
-                let bit = rest.trailing_zeros();
-                rest &= rest.wrapping_sub(1);
-                (bit < 64).then(|| at * 64 + bit)
-            })
-        })
+        self.0.iter().zip(0_u32..).filter(|(word, _)| **word != 0).flat_map(|(&word, at)| members(word, at))
     }
+
+    /// The members that are in the other set too, in rising order.
+    pub(crate) fn both<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = u32> + 'a {
+        let words = self.0.iter().zip(&other.0).map(|(a, b)| a & b).zip(0_u32..);
+        words.filter(|(word, _)| *word != 0).flat_map(|(word, at)| members(word, at))
+    }
+}
+
+/// The members of one word of a set.
+fn members(word: u64, at: u32) -> impl Iterator<Item = u32> {
+    let mut rest = word;
+    std::iter::from_fn(move || {
+        let bit = rest.trailing_zeros();
+        rest &= rest.wrapping_sub(1);
+        (bit < 64).then(|| at * 64 + bit)
+    })
 }
 
 /// What the texts of a failure say of it.

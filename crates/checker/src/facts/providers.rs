@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use health_model::{Failure, Tool};
 
 use crate::rule::Case;
-use crate::unwrap::Bits;
+use crate::unwrap::{Bits, CodeMap, normalise};
 
 use super::literals::{Literal, Literals};
 
@@ -24,18 +24,21 @@ pub struct Provider {
     pub texts: Vec<String>,
 }
 
-#[derive(Debug, Clone, Default)]
-struct Compiled {
-    provider: Provider,
-    literals: Vec<u32>,
-}
-
 /// The providers of a table, numbered.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Providers {
-    all: Vec<Compiled>,
+    all: Vec<String>,
     numbers: BTreeMap<String, u32>,
-    words: BTreeMap<String, Vec<u32>>,
+    /// While it is built: the providers of a word.
+    named: BTreeMap<Box<[u8]>, Vec<u32>>,
+    words: CodeMap,
+    by_word: Vec<Vec<u32>>,
+    /// Sorted.
+    by_literal: Vec<(u32, u32)>,
+    /// The literals that are evidence.
+    literals: Bits,
+    by_header: BTreeMap<String, Vec<u32>>,
+    by_host: Vec<(String, u32)>,
 }
 
 impl Providers {
@@ -44,19 +47,33 @@ impl Providers {
         let next = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
         let id = *self.numbers.entry(provider.name.clone()).or_insert(next);
         if id == next {
-            self.all.push(Compiled {
-                provider: Provider { name: provider.name.clone(), ..Provider::default() },
-                literals: Vec::new(),
-            });
+            self.all.push(provider.name.clone());
         }
-        for word in &provider.words {
-            self.words.entry(word.to_ascii_lowercase()).or_default().push(id);
+        for word in provider.words.iter().filter_map(|it| normalise(it)) {
+            self.named.entry(word).or_default().push(id);
         }
-        let Some(known) = self.all.get_mut(id as usize) else { return };
-        known.provider.hosts.extend(provider.hosts.iter().map(|it| it.to_ascii_lowercase()));
-        known.provider.headers.extend(provider.headers.iter().map(|it| it.to_ascii_lowercase()));
+        self.by_host.extend(provider.hosts.iter().map(|it| (it.to_ascii_lowercase(), id)));
+        for header in &provider.headers {
+            self.by_header.entry(header.to_ascii_lowercase()).or_default().push(id);
+        }
         let texts = provider.hosts.iter().chain(&provider.texts);
-        known.literals.extend(texts.map(|it| literals.number(Literal::new(it, Case::Words))));
+        self.by_literal.extend(texts.map(|it| (literals.number(Literal::new(it, Case::Words)), id)));
+    }
+
+    /// Numbers the words; no provider is added after that.
+    pub(crate) fn finish(&mut self, n_literals: usize) {
+        self.by_literal.sort_unstable();
+        self.literals = Bits::with_room(n_literals);
+        self.by_literal.iter().for_each(|(literal, _)| self.literals.insert(*literal));
+        let named = std::mem::take(&mut self.named);
+        self.words = CodeMap::build(named.keys().cloned());
+        self.by_word = vec![Vec::new(); self.words.len()];
+        for (word, ids) in named {
+            let slot = self.words.id(&word).and_then(|it| self.by_word.get_mut(it as usize));
+            if let Some(slot) = slot {
+                *slot = ids;
+            }
+        }
     }
 
     pub(crate) fn id(&self, name: &str) -> Option<u32> {
@@ -64,7 +81,7 @@ impl Providers {
     }
 
     pub(crate) fn name(&self, id: u32) -> Option<&str> {
-        self.all.get(id as usize).map(|it| it.provider.name.as_str())
+        self.all.get(id as usize).map(String::as_str)
     }
 
     /// One bit for each provider that there is evidence of.
@@ -76,48 +93,56 @@ impl Providers {
             .iter()
             .chain(failure.causes.iter().filter_map(|it| it.exception_type.as_ref()));
         for name in named.chain(types.map(String::as_str)) {
-            for word in words(name) {
-                let ids = self.words.get(&word).map(Vec::as_slice).unwrap_or_default();
-                ids.iter().for_each(|it| evident.insert(*it));
-            }
+            words(name, |word| {
+                self.words.find(word, |it| {
+                    self.by_word.get(it as usize).into_iter().flatten().for_each(|it| evident.insert(*it));
+                });
+            });
         }
-        let host = failure.target_host.as_deref().map(|it| it.to_ascii_lowercase());
-        let host = host.as_deref().map(|it| it.rsplit_once(':').map_or(it, |(host, _)| host));
-        for (id, Compiled { provider, literals }) in (0_u32..).zip(&self.all) {
-            let is_host = |it: &String| {
-                host.is_some_and(|host| {
-                    host.strip_suffix(it.as_str()).is_some_and(|it| it.is_empty() || it.ends_with('.'))
-                })
+        for literal in found.both(&self.literals) {
+            let from = self.by_literal.partition_point(|(it, _)| *it < literal);
+            let of_literal = self.by_literal.iter().skip(from).take_while(|(it, _)| *it == literal);
+            of_literal.for_each(|(_, id)| evident.insert(*id));
+        }
+        for (name, _) in &failure.headers {
+            let ids = match self.by_header.get(name) {
+                None if name.bytes().any(|it| it.is_ascii_uppercase()) => {
+                    self.by_header.get(&name.to_ascii_lowercase())
+                }
+                ids => ids,
             };
-            if literals.iter().any(|it| found.contains(*it))
-                || provider.hosts.iter().any(is_host)
-                || provider.headers.iter().any(|it| failure.header(it).next().is_some())
-            {
-                evident.insert(id);
+            ids.into_iter().flatten().for_each(|it| evident.insert(*it));
+        }
+        if let Some(host) = failure.target_host.as_deref() {
+            let host = host.to_ascii_lowercase();
+            let host = host.rsplit_once(':').map_or(host.as_str(), |(host, _)| host);
+            for (suffix, id) in &self.by_host {
+                if host.strip_suffix(suffix.as_str()).is_some_and(|it| it.is_empty() || it.ends_with('.')) {
+                    evident.insert(*id);
+                }
             }
         }
         evident
     }
 }
 
-/// The words of a name, in lower case: `mcp__GitHub__searchCode` has `mcp`, `git`, `hub`, `github`, `search`, `code` and
-/// `searchcode`.
-fn words(name: &str) -> Vec<String> {
-    let mut all = Vec::new();
+/// The words of a name: `mcp__GitHub__searchCode` has `mcp`, `GitHub`, `Git`, `Hub`, `searchCode`, `search` and `Code`.
+fn words(name: &str, mut each: impl FnMut(&str)) {
     for part in name.split(|it: char| !it.is_ascii_alphanumeric()).filter(|it| !it.is_empty()).take(16) {
-        all.push(part.to_ascii_lowercase());
-        let mut word = String::new();
-        let mut was_lower = false;
-        for letter in part.chars() {
-            if letter.is_ascii_uppercase() && was_lower {
-                all.push(std::mem::take(&mut word));
+        each(part);
+        let bytes = part.as_bytes();
+        let mut from = 0;
+        for (at, pair) in (1..).zip(bytes.windows(2)) {
+            if let [before, letter] = pair
+                && before.is_ascii_lowercase()
+                && letter.is_ascii_uppercase()
+            {
+                each(part.get(from..at).unwrap_or_default());
+                from = at;
             }
-            was_lower = letter.is_ascii_lowercase();
-            word.push(letter.to_ascii_lowercase());
         }
-        if word.len() < part.len() {
-            all.push(word);
+        if from > 0 {
+            each(part.get(from..).unwrap_or_default());
         }
     }
-    all
 }

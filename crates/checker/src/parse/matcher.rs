@@ -8,7 +8,7 @@ use health_model::{DispatchCode, FailureKind, Phase, ToolKind};
 use crate::limits;
 use crate::rule::{
     BodyShape, Case, Codes, Condition, ExceptionTypes, HeaderTest, JsonTest, KindSet, Needles, Pattern,
-    Wildcard,
+    ProviderNames, Wildcard,
 };
 
 use super::fields::{self, Fields};
@@ -92,7 +92,11 @@ fn read_level(fields: &mut Fields<'_, '_, '_>, level: usize) -> Option<Vec<Condi
     all.extend(fields.read_list("method", wildcard).map(Condition::Method));
     all.extend(fields.read("header", headers).map(Condition::Header));
     all.extend(fields.read_list("bodyShape", body_shape).map(Condition::BodyShape));
-    all.extend(fields.read_list("provider", fields::name(limits::MAX_ID_BYTES)).map(Condition::Provider));
+    all.extend(
+        fields
+            .read_list("provider", fields::name(limits::MAX_ID_BYTES))
+            .map(|it| Condition::Provider(ProviderNames::new(it))),
+    );
     all.extend(
         fields
             .read_list("bodyContains", value())

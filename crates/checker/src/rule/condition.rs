@@ -16,7 +16,7 @@ pub(crate) use names::is_name;
 pub use names::{ExceptionTypes, KindSet};
 pub use text::{Case, Needles, Pattern};
 pub(crate) use text::{ends as text_ends, is_boundary as text_is_boundary};
-pub use values::{BodyShape, Codes, HeaderTest, JsonTest, Numbers, Wildcard};
+pub use values::{BodyShape, Codes, HeaderTest, JsonTest, Numbers, ProviderNames, Wildcard};
 
 /// A test of one fact. A rule's conditions are tested in the order of these variants: cheap ones first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub enum Condition {
     /// `bodyShape`: the body is of one of these shapes.
     BodyShape(Vec<BodyShape>),
     /// `provider`: there is evidence that one of these is behind the tool.
-    Provider(Vec<String>),
+    Provider(ProviderNames),
     /// `bodyContains` (R112) or `text`: one of these is in the message, a cause's message, the error stream or the body.
     Contains(Needles),
     /// `json`: a value of the JSON body is as wanted.
@@ -159,7 +159,7 @@ impl Condition {
             }
             Self::Header(tests) => tests.iter().any(|it| it.holds(failure)),
             Self::BodyShape(shapes) => shapes.contains(&facts.body_shape()),
-            Self::Provider(names) => names.iter().any(|it| facts.has_provider(it)),
+            Self::Provider(names) => facts.has_provider(names),
             Self::Contains(needles) => facts.contains_any(needles),
             Self::Json(tests) => facts.json().is_some_and(|it| tests.iter().any(|test| test.holds(it))),
             Self::Regex(patterns) => patterns.iter().any(|it| facts.matches(it)),
@@ -185,10 +185,8 @@ impl Condition {
             Self::HttpStatusRange(from, to) => format!("{from} to {to}"),
             Self::NotFoundOf(of) => of.to_string(),
             Self::Code(codes) => join(codes.names()),
-            Self::GrpcStatus(names)
-            | Self::SqlState(names)
-            | Self::ErrorCode(names)
-            | Self::Provider(names) => join(names),
+            Self::GrpcStatus(names) | Self::SqlState(names) | Self::ErrorCode(names) => join(names),
+            Self::Provider(names) => join(names.names()),
             Self::Kind(kinds) => join(kinds.iter().map(FailureKind::as_str)),
             Self::ExceptionType(types) => join(types.names()),
             Self::ToolName(names) | Self::Method(names) => {

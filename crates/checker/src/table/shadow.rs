@@ -59,9 +59,10 @@ fn follows(wide: &Condition, narrow: &Condition, literal: bool) -> bool {
         | (Status(wide), Status(narrow))
         | (JsonRpcCode(wide), JsonRpcCode(narrow)) => narrow.is_subset(wide),
         (Code(wide), Code(narrow)) => narrow.normalised().iter().all(|it| wide.normalised().contains(it)),
-        (GrpcStatus(wide), GrpcStatus(narrow))
-        | (ErrorCode(wide), ErrorCode(narrow))
-        | (Provider(wide), Provider(narrow)) => narrow.iter().all(|it| wide.contains(it)),
+        (GrpcStatus(wide), GrpcStatus(narrow)) | (ErrorCode(wide), ErrorCode(narrow)) => {
+            narrow.iter().all(|it| wide.contains(it))
+        }
+        (Provider(wide), Provider(narrow)) => narrow.names().iter().all(|it| wide.names().contains(it)),
         (SqlState(wide), SqlState(narrow)) => {
             narrow.iter().all(|it| wide.iter().any(|wide| it.starts_with(wide.as_str())))
         }

@@ -68,6 +68,21 @@ struct Shape {
 }
 
 impl Shape {
+    fn of(word: &str) -> Self {
+        let mut shape = Self::default();
+        let mut last = 0;
+        for byte in word.bytes() {
+            let class = class(byte);
+            shape.n_lower += usize::from(class == LOWER);
+            shape.n_upper += usize::from(class == UPPER);
+            shape.n_digits += usize::from(class == DIGIT);
+            shape.has_underscore |= class == UNDERSCORE;
+            shape.n_humps += usize::from(last == LOWER && class == UPPER);
+            last = class;
+        }
+        shape
+    }
+
     const fn is_number(self) -> bool {
         self.n_digits > 0 && self.n_upper + self.n_lower == 0 && !self.has_underscore
     }
@@ -92,6 +107,37 @@ struct Word<'a> {
     shape: Shape,
 }
 
+/// What a byte is to a word, as bits; 0 = it is outside.
+const LOWER: u8 = 1;
+const UPPER: u8 = 2;
+const DIGIT: u8 = 4;
+const UNDERSCORE: u8 = 8;
+
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        #[expect(clippy::cast_possible_truncation, reason = "below 256")]
+        let letter = byte as u8;
+        #[expect(clippy::indexing_slicing, reason = "below 256")]
+        {
+            classes[byte] = match letter {
+                b'a'..=b'z' => LOWER,
+                b'A'..=b'Z' => UPPER,
+                b'0'..=b'9' => DIGIT,
+                b'_' => UNDERSCORE,
+                _ => 0,
+            };
+        }
+        byte += 1;
+    }
+    classes
+};
+
+fn class(byte: u8) -> u8 {
+    CLASSES.get(usize::from(byte)).copied().unwrap_or(0)
+}
+
 pub(super) fn read<'a>(text: &'a str, reader: &mut Reader<'a, '_>) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -100,20 +146,13 @@ pub(super) fn read<'a>(text: &'a str, reader: &mut Reader<'a, '_>) {
     let mut compound_from = 0;
     while at < bytes.len() {
         let from = at;
-        let mut shape = Shape::default();
-        let mut last = 0_u8;
+        let mut kinds = 0;
         while let Some(&byte) = bytes.get(at) {
-            match byte {
-                b'a'..=b'z' => shape.n_lower += 1,
-                b'A'..=b'Z' => {
-                    shape.n_upper += 1;
-                    shape.n_humps += usize::from(last.is_ascii_lowercase());
-                }
-                b'0'..=b'9' => shape.n_digits += 1,
-                b'_' => shape.has_underscore = true,
-                _ => break,
+            let class = class(byte);
+            if class == 0 {
+                break;
             }
-            last = byte;
+            kinds |= class;
             at += 1;
         }
         if at == from {
@@ -121,12 +160,21 @@ pub(super) fn read<'a>(text: &'a str, reader: &mut Reader<'a, '_>) {
             continue;
         }
         let Some(word) = text.get(from..at) else { continue };
-        let word = Word { text: word, from, to: at, shape };
         let is_joined = previous.is_some_and(|it| it.to + 1 == from && bytes.get(it.to) == Some(&b'-'));
         if !is_joined {
             compound_from = from;
         }
-        Context { text, reader, previous, before_previous, compound_from, is_joined }.word(word);
+        let is_sentence = kinds == LOWER
+            && at - from != 5
+            && !is_joined
+            && previous.is_none_or(|it| it.to + 1 == from && bytes.get(it.to) == Some(&b' '));
+        let shape =
+            if kinds == LOWER { Shape { n_lower: at - from, ..Shape::default() } } else { Shape::of(word) };
+        let word = Word { text: word, from, to: at, shape };
+        // Words of a sentence, which most are, say nothing.
+        if !is_sentence {
+            Context { text, reader, previous, before_previous, compound_from, is_joined }.word(word);
+        }
         before_previous = previous;
         previous = Some(word);
     }

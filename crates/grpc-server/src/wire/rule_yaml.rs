@@ -109,9 +109,8 @@ fn wanted(condition: &Condition) -> Value {
             many => many.iter().map(String::as_str).collect(),
         },
         Condition::Code(it) => it.names().iter().map(String::as_str).collect(),
-        Condition::GrpcStatus(it) | Condition::SqlState(it) | Condition::Provider(it) => {
-            it.iter().map(String::as_str).collect()
-        }
+        Condition::GrpcStatus(it) | Condition::SqlState(it) => it.iter().map(String::as_str).collect(),
+        Condition::Provider(it) => it.names().iter().map(String::as_str).collect(),
         Condition::ToolName(it) | Condition::Method(it) => it.iter().map(|it| it.as_str()).collect(),
         Condition::Header(tests) => {
             let values = |values: &[checker::rule::Wildcard]| values.iter().map(|it| it.as_str()).collect();

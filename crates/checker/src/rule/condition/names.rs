@@ -110,8 +110,14 @@ impl ExceptionTypes {
     }
 
     pub(super) fn holds_by_name(&self, facts: &Facts<'_>) -> bool {
-        let names = if facts.is_literal() { &self.names } else { &self.raw };
-        names.iter().any(|name| facts.exception_types().any(|it| is_name(it, name)))
+        if facts.is_literal() {
+            return self.names.iter().any(|name| facts.exception_types().any(|it| is_name(it, name)));
+        }
+        // A name without a package is looked for among the last segments, which are at hand.
+        self.raw.iter().any(|name| match name.contains(names::SEPARATORS) {
+            true => facts.exception_types().any(|it| it == name),
+            false => facts.type_names().iter().any(|it| it == name),
+        })
     }
 }
 

@@ -99,6 +99,28 @@ impl Codes {
     }
 }
 
+/// Providers, by name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProviderNames {
+    names: Vec<String>,
+    /// The providers' numbers in a table; empty outside one, and for a name that no layer describes.
+    pub(crate) ids: Vec<u32>,
+}
+
+impl ProviderNames {
+    /// From the names as written.
+    #[must_use]
+    pub const fn new(names: Vec<String>) -> Self {
+        Self { names, ids: Vec::new() }
+    }
+
+    /// The names as written.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+}
+
 /// A text in which `*` stands for any characters. Letters are compared without case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wildcard(String);
