@@ -12,9 +12,12 @@
 
 pub mod bench;
 pub mod child;
+pub mod classify;
 pub mod client;
+pub mod corpus;
 pub mod disk;
 pub mod env;
+pub mod fuzz;
 pub mod http;
 pub mod messages;
 pub mod nonsense;

@@ -17,6 +17,8 @@
 //! - [`mod@explain`]: for every rule, matched or the first field that did not.
 //! - [`mod@decide`]: the decision tree: verdict, effects, job.
 //! - [`mod@retry`]: when the other side says to call again.
+//! - [`mod@lint`]: rules that parse and are hardly meant.
+//! - [`schema`]: the format for editors.
 //! - [`redact`]: secrets masked, text cut.
 //! - [`corpus`]: labelled failures, and how well a table does on them.
 //!
@@ -46,12 +48,14 @@ pub mod diagnostic;
 pub mod explain;
 pub mod facts;
 pub mod limits;
+pub mod lint;
 pub mod names;
 pub mod packs;
 pub mod parse;
 pub mod redact;
 pub mod retry;
 pub mod rule;
+pub mod schema;
 pub mod table;
 mod unwrap;
 

@@ -215,6 +215,17 @@ fn packs_stand_before_the_bundled_rules() {
         "behind the packs that ship"
     );
     assert_eq!(at, 1 + checker::packs::layers().iter().map(|it| it.rules.len()).sum::<usize>());
+    // What a tenant says of one of the twelve counts before what a pack does; what it says of another rule does not.
+    let tenant = layer_of(
+        LayerKind::Tenant,
+        &[rule("t1", ", before: http-403"), rule("t2", ", before: k2"), rule("t3", ", before: http-429")],
+    );
+    let table = RuleTable::build([&tenant, &pack], Options::default());
+    let order_of_all = order(&table);
+    assert_eq!(order_of_all[..2], ["t1", "t3"]);
+    let at = order_of_all.iter().position(|it| *it == "k1").unwrap();
+    assert_eq!(order_of_all[at..at + 3], ["k1", "t2", "k2"]);
+    let tenant = layer_of(LayerKind::Tenant, &[rule("t1", ""), rule("t2", ", before: first")]);
     let without = RuleTable::build([&tenant, &pack], Options { packs: false, ..Options::BUNDLED });
     assert_eq!(order(&without)[..2], ["t2", "http-401-expired-token"]);
 }

@@ -254,7 +254,7 @@ async fn explain_tells_everything_and_writes_nothing() {
     assert_eq!(answer.verdict.unwrap().classification(), v1::Classification::TechnicallyBroken);
     let selected: Vec<_> =
         answer.rules.iter().filter(|it| it.selected).map(|it| it.rule_id.as_str()).collect();
-    assert_eq!(selected, ["connect-refused"]);
+    assert_eq!(selected, ["network-unreachable-peer"]);
     assert!(answer.rules.iter().filter(|it| !it.matched).all(|it| it.first_mismatch.is_some()));
     assert!(answer.writes.iter().any(|it| it.what.contains("DOWN")), "{:?}", answer.writes);
     let seen = health.lookup(lookup("wiki")).await.unwrap().into_inner().tools.remove(0);

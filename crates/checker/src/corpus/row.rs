@@ -59,6 +59,8 @@ pub enum Certainty {
 pub struct Row {
     /// The row's name.
     pub id: String,
+    /// Where it was seen: the address of a page, or `provoked: …` with what was run; empty if the row does not say.
+    pub source: String,
     /// The runtime that printed it; empty if the row does not say.
     pub runtime: String,
     /// The tool that failed.
@@ -134,6 +136,7 @@ pub fn parse_row(line: &str) -> Result<Row, RowFault> {
         .map_or_else(fixed_now, |it| it.to_utc());
     Ok(Row {
         id: row.required_text("id")?,
+        source: row.text("source")?.unwrap_or_default(),
         runtime: row.text("runtime")?.unwrap_or_default(),
         tool: Tool {
             name: tool.required_text("name")?,

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::decide::{Settings, decide};
 use crate::table::RuleTable;
 
+use super::baseline::Baseline;
 use super::row::{Certainty, Row};
 
 /// A retry time may be off by this much.
@@ -143,6 +144,33 @@ pub fn got(row: &Row, table: &RuleTable, policy: &Policy, settings: &Settings) -
 /// Scores a table over rows.
 #[must_use]
 pub fn score(rows: &[Row], table: &RuleTable, policy: &Policy, settings: &Settings) -> Score {
+    score_by(rows, |row| got(row, table, policy, settings))
+}
+
+/// Scores a baseline over rows, in the same terms. It sets no status and no retry time, so that [`Score::harm`] is 0 and
+/// [`Score::retry_errors`] counts every row that says when to retry.
+#[must_use]
+pub fn score_baseline(rows: &[Row], baseline: Baseline) -> Score {
+    score_by(rows, |row| Got {
+        classification: baseline.classify(&row.failure),
+        rule_id: String::new(),
+        signature: String::new(),
+        retry_at: None,
+        marks: Vec::new(),
+    })
+}
+
+/// One line of a snapshot: whether the class is right, the row, its labels, what it got, and the rule that decided.
+#[must_use]
+pub fn line(row: &Row, got: &Got) -> String {
+    let mark = if row.expected.accepts(got.classification) { ' ' } else { '!' };
+    let labels: Vec<&str> = row.expected.labels().map(Classification::as_str).collect();
+    let rule = if got.rule_id.is_empty() { "-" } else { &got.rule_id };
+    let (id, class) = (&row.id, got.classification.as_str());
+    format!("{mark} {id:<14} {:<48} {class:<24} {rule}", labels.join("|"))
+}
+
+fn score_by(rows: &[Row], decide: impl Fn(&Row) -> Got) -> Score {
     let mut score = Score {
         rows: rows.len(),
         tellable: 0,
@@ -162,7 +190,7 @@ pub fn score(rows: &[Row], table: &RuleTable, policy: &Policy, settings: &Settin
         harmed: Vec::new(),
     };
     for row in rows {
-        count(&mut score, row, got(row, table, policy, settings));
+        count(&mut score, row, decide(row));
     }
     score.coverage = ratio(score.answered, score.tellable);
     score.precision = ratio(score.right, score.answered);

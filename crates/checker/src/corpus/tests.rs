@@ -97,6 +97,29 @@ fn a_label_may_be_a_class_alone_and_is_likely_unless_it_says_more() {
     assert_eq!((score.right, score.likely), (1, OfCertainty { rows: 1, right: 1 }));
 }
 
+/// A status decides alone; else words do, in the order of their groups; a status that stands for no class says nothing.
+#[test]
+fn the_baselines_by_hand() {
+    let class = |baseline: Baseline, error: &str| baseline.classify(&row("a", error, CERTAIN, "fixed").failure);
+    let both = |error: &str| Baseline::ALL.map(|it| class(it, error));
+    let forbidden = r#"{"httpStatus": 403, "message": "API rate limit exceeded"}"#;
+    assert_eq!(both(forbidden), [Classification::UserPermission; 2], "the status wins, rightly or not");
+    let timeout = r#"{"httpStatus": 500, "message": "Read Timed Out"}"#;
+    assert_eq!(both(timeout), [Classification::Unclear, Classification::Intermittent]);
+    let body = r#"{"body": "{\"error\": \"invalid_api_key\", \"status\": 401}"}"#;
+    assert_eq!(both(body), [Classification::Unclear, Classification::UserSpecificTechnical]);
+    let name = r#"{"exceptionType": "NotFound", "errorCode": "does not exist"}"#;
+    assert_eq!(both(name), [Classification::Unclear, Classification::UserInput]);
+    assert_eq!(both(r#"{"httpStatus": 500, "message": "boom"}"#), [Classification::Unclear; 2]);
+    let rows = [
+        row("right", r#"{"httpStatus": 429, "headers": {"retry-after": "20"}}"#, CERTAIN, "fixed"),
+        row("words", r#"{"message": "rate limit"}"#, CERTAIN, "fixed"),
+    ];
+    let [by_status, by_words] = Baseline::ALL.map(|it| score_baseline(&rows, it));
+    assert_eq!((by_status.answered, by_status.right, by_status.harm), (1, 1, 0));
+    assert_eq!((by_words.answered, by_words.right, by_words.retry_errors), (2, 2, 2));
+}
+
 /// The terms, each counted by hand.
 #[test]
 fn the_terms_of_the_score() {

@@ -170,11 +170,17 @@ fn answered<'a>(verdict: Verdict) -> Found<'a> {
     Found::Answered(Box::new(Decision { verdict, effects: Vec::new(), job: None, hit: None }))
 }
 
-/// The target is not the tool: a host that came with the call and cannot be reached is the input's fault.
+/// The target is not the tool: a host that came with the call and cannot be reached is the input's fault, unless the rule
+/// knows that the fault is on this side.
 fn blame_the_target(call: Call<'_>, finding: &mut Finding<'_>) {
     let is_trouble =
         matches!(finding.classification, Classification::TechnicallyBroken | Classification::Intermittent);
-    if call.tool.target == Some(Target::Argument) && is_trouble && finding.kind.is_some_and(is_network) {
+    let is_ours = matches!(finding.fault, Some(Fault::Network | Fault::ToolHost));
+    if call.tool.target == Some(Target::Argument)
+        && is_trouble
+        && !is_ours
+        && finding.kind.is_some_and(is_network)
+    {
         finding.classification = Classification::UserInput;
         finding.fault = Some(Fault::Target);
         finding.remedy = None;

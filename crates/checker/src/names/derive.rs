@@ -223,14 +223,13 @@ fn weigh(phrase: Phrase, text: &str, from: usize, to: usize) -> Option<(FailureK
     holds.then_some((phrase.kind, phrase.strength, source))
 }
 
-/// `dial tcp 10.0.0.1:80: i/o timeout` is a connect time-out; `lookup NAME: i/o timeout` a resolver that is silent.
+/// `dial tcp 10.0.0.1:80: i/o timeout` is a connect time-out; `lookup NAME: i/o timeout` is a resolver's.
 fn go_timeout(phrase: Phrase, before: &str) -> (FailureKind, Strength, Source) {
     let near = limits::tail(before, 300);
     let source = Source::Phrase(phrase.text);
     match near.rfind("dial ").and_then(|at| near.get(at..)) {
-        Some(dialled) if dialled.contains("lookup ") => {
-            (FailureKind::NetworkUnreachable, Strength::Exact, source)
-        }
+        // A resolver that is silent: a time-out that says nothing of the tool's host.
+        Some(dialled) if dialled.contains("lookup ") => (FailureKind::Timeout, Strength::Generic, source),
         Some(dialled) if !dialled.contains("read ") => (FailureKind::ConnectTimeout, Strength::Exact, source),
         _ => (phrase.kind, phrase.strength, source),
     }

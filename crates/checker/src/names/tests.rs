@@ -184,7 +184,7 @@ fn phrases_of_every_runtime_are_read() {
         ("failed to lookup address information: Temporary failure in name resolution", NetworkUnreachable),
         ("[Errno -3] Temporary failure in name resolution", NetworkUnreachable),
         ("lookup api.internal on 10.0.0.2:53: server misbehaving", NetworkUnreachable),
-        ("dial tcp: lookup api.internal: i/o timeout", NetworkUnreachable),
+        ("dial tcp: lookup api.internal: i/o timeout", Timeout),
         ("dial tcp 10.0.0.7:443: connect: no route to host", NetworkUnreachable),
         ("[Errno 101] Network is unreachable", NetworkUnreachable),
         ("dial tcp 10.0.0.7:443: i/o timeout", ConnectTimeout),

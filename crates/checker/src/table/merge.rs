@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::bundled;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::limits;
 use crate::parse::ParsedLayer;
@@ -52,7 +53,7 @@ pub(super) fn layer(entries: &mut Vec<Entry>, layer: &ParsedLayer, diagnostics: 
                     if !names.contains(&id.as_str()) && place_of(entries, id).is_some() =>
                 {
                     remove(entries, &rule.id);
-                    let at = place_of(entries, id).unwrap_or_else(|| default_place(entries, layer.kind));
+                    let at = place_before(entries, id, layer.kind);
                     entries.insert(at, entry(rule));
                 }
                 _ => still_waiting.push(rule),
@@ -87,6 +88,17 @@ fn replace(entries: &mut [Entry], at: usize, entry: Entry) {
 
 fn remove(entries: &mut Vec<Entry>, id: &str) {
     entries.retain(|it| it.rule.id != id);
+}
+
+/// Right before the rule; where a tenant or project names one of the twelve, ahead of the packs too, which stand between:
+/// what it says of a 403 counts before what any pack does (DESIGN §6).
+fn place_before(entries: &[Entry], id: &str, kind: LayerKind) -> usize {
+    let at = place_of(entries, id).unwrap_or_else(|| default_place(entries, kind));
+    let is_bundled = || id != FALLBACK_ID && bundled::layer().rules.iter().any(|it| it.id == id);
+    match entries.iter().position(|it| it.layer == LayerKind::Pack) {
+        Some(first_pack) if kind > LayerKind::Pack && first_pack < at && is_bundled() => first_pack,
+        _ => at,
+    }
 }
 
 /// Right before the fallback; for packs right before the first bundled rule.

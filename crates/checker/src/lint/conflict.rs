@@ -1,0 +1,235 @@
+//! Rules that no failure meets: conditions that exclude each other, a `not` that takes back what the rule asks for, values
+//! that do not occur.
+//!
+//! Conservative: a rule is named only where that can be proved from its conditions alone.
+
+use std::collections::BTreeSet;
+
+use health_model::FailureKind;
+
+use crate::rule::{Condition, Numbers};
+use crate::unwrap;
+
+use super::{Check, Remark};
+
+/// What is wrong in a rule's conditions.
+pub(super) fn check(rule: &crate::rule::Rule, literal: bool, add: &mut impl FnMut(Remark)) {
+    let mut path = vec!["match".to_owned()];
+    impossible_values(&rule.conditions, &mut path, add);
+    if let Some(why) = dead(&[], &rule.conditions, literal, &mut path, add) {
+        add(why.remark(Check::NeverMatches, "no failure meets the rule"));
+    }
+}
+
+/// Names of providers that no layer describes.
+pub(super) fn check_providers(
+    rule: &crate::rule::Rule,
+    known: &BTreeSet<&str>,
+    add: &mut impl FnMut(Remark),
+) {
+    for condition in &rule.conditions {
+        condition.visit(&mut |it| {
+            let Condition::Provider(providers) = it else { return };
+            for name in providers.names().iter().filter(|it| !known.contains(it.as_str())) {
+                add(Remark::error(Check::UnknownProvider, "match.provider", name)
+                    .say("is described by no layer, so that it is never seen")
+                    .remedy(format!("describe it under providers, or write one of {}", nearest(name, known))));
+            }
+        });
+    }
+}
+
+/// The known names with the longest common beginning.
+fn nearest(name: &str, known: &BTreeSet<&str>) -> String {
+    let common = |it: &str| it.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
+    let mut all: Vec<&str> = known.iter().copied().collect();
+    all.sort_by_key(|it| std::cmp::Reverse(common(it)));
+    all.truncate(5);
+    all.join(", ")
+}
+
+/// Values that no failure has.
+fn impossible_values(conditions: &[Condition], path: &mut Vec<String>, add: &mut impl FnMut(Remark)) {
+    for condition in conditions {
+        let field = format!("{}.{}", path.join("."), condition.field());
+        let mut name = |value: &str, message: &str, remedy: &str| {
+            add(Remark::error(Check::ImpossibleValue, &field, value).say(message).remedy(remedy));
+        };
+        match condition {
+            Condition::Code(codes) => {
+                for code in codes.names().iter().filter(|it| unwrap::normalise(it).is_none()) {
+                    name(code, "is longer than any code that is read", "write it as `text`");
+                }
+            }
+            Condition::CloseCode(codes) => {
+                for (from, to) in codes.ranges().iter().filter(|(from, to)| *to < 1_000 || *from > 4_999) {
+                    let value = Numbers::new(vec![(*from, *to)]).to_string();
+                    name(&value, "is no close code of a WebSocket", "write one from 1000 to 4999");
+                }
+            }
+            Condition::ExitCode(codes) => {
+                let exits = i64::from(i32::MIN)..=i64::from(i32::MAX);
+                for (from, to) in codes.ranges().iter().filter(|(from, to)| !exits.contains(from) && !exits.contains(to)) {
+                    let value = Numbers::new(vec![(*from, *to)]).to_string();
+                    name(&value, "is no exit code", "write 0 to 255, or a signal as its negative number");
+                }
+            }
+            Condition::Kind(kinds) if kinds.contains(FailureKind::Cancelled) => {
+                let remedy = "remove it: a cancelled call is no health signal";
+                name(FailureKind::Cancelled.as_str(), "never reaches the rules", remedy);
+            }
+            Condition::Any(branches) => {
+                for (index, branch) in branches.iter().enumerate() {
+                    path.push(format!("any[{index}]"));
+                    impossible_values(branch, path, add);
+                    path.pop();
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Why conditions cannot all hold.
+struct Why {
+    field: String,
+    value: String,
+    message: String,
+    remedy: &'static str,
+}
+
+impl Why {
+    fn remark(self, check: Check, what: &str) -> Remark {
+        Remark::error(check, &self.field, &self.value)
+            .say(format!("{}: {what}", self.message))
+            .remedy(self.remedy)
+    }
+}
+
+/// Whether the conditions exclude each other where those of the context hold. Branches of `any` that can never hold are
+/// named, unless none can.
+fn dead(
+    context: &[&Condition],
+    conditions: &[Condition],
+    literal: bool,
+    path: &mut Vec<String>,
+    add: &mut impl FnMut(Remark),
+) -> Option<Why> {
+    let here = path.join(".");
+    let all: Vec<&Condition> = context.iter().copied().chain(conditions).collect();
+    for (at, one) in conditions.iter().enumerate() {
+        let earlier = all.iter().take(context.len() + at);
+        if let Some(other) = earlier.copied().find(|it| disjoint(it, one, literal)) {
+            return Some(Why {
+                field: format!("{here}.{}", one.field()),
+                value: one.wanted(),
+                message: format!("and {} `{}` exclude each other", other.field(), other.wanted()),
+                remedy: "keep one of the two, or put them into branches of any",
+            });
+        }
+    }
+    for condition in conditions {
+        if let Condition::Not(inner) = condition
+            && inner.iter().all(|not| all.iter().any(|it| implies(it, not)))
+        {
+            return Some(Why {
+                field: format!("{here}.not"),
+                value: inner.iter().map(|it| format!("{} {}", it.field(), it.wanted())).collect::<Vec<_>>().join(" and "),
+                message: "takes back what the rule asks for".to_owned(),
+                remedy: "narrow what stands in not, or remove it",
+            });
+        }
+    }
+    for condition in conditions {
+        let Condition::Any(branches) = condition else { continue };
+        let outside: Vec<&Condition> = all.iter().copied().filter(|it| !std::ptr::eq(*it, condition)).collect();
+        let mut dead_ones = Vec::new();
+        for (index, branch) in branches.iter().enumerate() {
+            path.push(format!("any[{index}]"));
+            dead_ones.extend(dead(&outside, branch, literal, path, add));
+            path.pop();
+        }
+        if dead_ones.len() == branches.len() {
+            return dead_ones.into_iter().next();
+        }
+        for why in dead_ones {
+            add(why.remark(Check::NeverMatches, "no failure meets the branch"));
+        }
+    }
+    None
+}
+
+/// Whether no failure meets both.
+fn disjoint(a: &Condition, b: &Condition, literal: bool) -> bool {
+    use Condition::{
+        BodyShape, DispatchCode, ExceptionType, IsError, Kind, NotFoundOf, Phase, SchemaViolation, Target,
+        ToolKind,
+    };
+    if let (Some((reported_a, a)), Some((reported_b, b))) = (statuses(a), statuses(b)) {
+        return reported_a == reported_b && !overlap(&a, &b);
+    }
+    match (a, b) {
+        (DispatchCode(a), DispatchCode(b)) => none_of(a, b),
+        (ToolKind(a), ToolKind(b)) => none_of(a, b),
+        (Phase(a), Phase(b)) => none_of(a, b),
+        (BodyShape(a), BodyShape(b)) => none_of(a, b),
+        (Target(a), Target(b)) => a != b,
+        (IsError(a), IsError(b)) | (SchemaViolation(a), SchemaViolation(b)) => a != b,
+        (NotFoundOf(a), NotFoundOf(b)) => a != b,
+        (Kind(a), Kind(b)) => !a.iter().any(|it| b.contains(it)),
+        (Kind(kinds), ExceptionType(types)) | (ExceptionType(types), Kind(kinds)) => {
+            !literal && types.raw().is_empty() && !types.kinds().iter().any(|it| kinds.contains(it))
+        }
+        _ => false,
+    }
+}
+
+/// Whether it is the reported status, and which numbers.
+fn statuses(condition: &Condition) -> Option<(bool, Numbers)> {
+    match condition {
+        Condition::HttpStatus(numbers) => Some((true, numbers.clone())),
+        Condition::HttpStatusRange(from, to) => {
+            Some((true, Numbers::new(vec![(i64::from(*from), i64::from(*to))])))
+        }
+        Condition::Status(numbers) => Some((false, numbers.clone())),
+        _ => None,
+    }
+}
+
+fn overlap(a: &Numbers, b: &Numbers) -> bool {
+    a.ranges().iter().any(|(from, to)| b.ranges().iter().any(|(other_from, other_to)| from <= other_to && other_from <= to))
+}
+
+fn none_of<T: PartialEq>(a: &[T], b: &[T]) -> bool {
+    !a.iter().any(|it| b.contains(it))
+}
+
+/// Whether `wide` holds wherever `narrow` does: the same fact, and each of its values among the other's.
+fn implies(narrow: &Condition, wide: &Condition) -> bool {
+    use Condition::{Any, Code, Contains, ErrorCode, GrpcStatus, Kind, Provider, SqlState};
+    if narrow == wide {
+        return true;
+    }
+    if let (Some((reported_a, a)), Some((reported_b, b))) = (statuses(narrow), statuses(wide)) {
+        return reported_a == reported_b && a.is_subset(&b);
+    }
+    match (narrow, wide) {
+        (Kind(narrow), Kind(wide)) => narrow.is_subset(*wide),
+        (Code(narrow), Code(wide)) => {
+            narrow.normalised().iter().all(|it| wide.normalised().contains(it))
+        }
+        (GrpcStatus(narrow), GrpcStatus(wide))
+        | (ErrorCode(narrow), ErrorCode(wide))
+        | (SqlState(narrow), SqlState(wide)) => narrow.iter().all(|it| wide.contains(it)),
+        (Provider(narrow), Provider(wide)) => {
+            narrow.names().iter().all(|it| wide.names().contains(it))
+        }
+        (Contains(narrow), Contains(wide)) => {
+            narrow.case() == wide.case() && narrow.texts().iter().all(|it| wide.texts().contains(it))
+        }
+        (narrow, Any(branches)) => {
+            branches.iter().any(|it| matches!(it.as_slice(), [one] if implies(narrow, one)))
+        }
+        _ => false,
+    }
+}
