@@ -131,6 +131,10 @@ impl Metrics {
         counter("agrajag.store.errors", "batches that could not be stored", |it| it.failures);
         counter("agrajag.journal.entries", "failures appended to the journal", |it| it.journal_written);
         counter("agrajag.journal.dropped", "failures that the journal lacks", |it| it.journal_dropped);
+        counter("agrajag.shadow.same", "failures that shadow layers decide alike", |it| it.shadow_same);
+        counter("agrajag.shadow.different", "failures that shadow layers decide otherwise", |it| {
+            it.shadow_different
+        });
         counter("agrajag.view.misses", "containers that had to be loaded", |it| it.view_misses);
         let metrics = Arc::downgrade(self);
         self.meter

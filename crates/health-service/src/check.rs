@@ -103,6 +103,8 @@ impl Service {
         let cascade = read.containers.cascade(&tool.name);
         let decision = self.decide(&caller, &tool, &failure, &cascade, now);
         self.journal.note(&caller, &tool, &failure, &decision.verdict, now);
+        let table = self.rules.table(&caller.tenant_id, &caller.project_id);
+        self.shadow.note(&table, &caller, &tool, &failure, &decision.verdict);
         let before = summary(&cascade.state(&self.settings.policy, now));
         let mut notes = Vec::new();
         if read.away {

@@ -8,7 +8,7 @@
 //! - [`render`]: a verdict in the forms that other programs take.
 //! - [`rules`]: rule layers of files and of the store, compiled per tenant and project.
 //! - [`backtest`]: the journal of failures under changed rules.
-//! - `view`, `writer`, `hits`, `journal`, `reports`, `shown`: inside.
+//! - `view`, `writer`, `hits`, `journal`, `reports`, `shadow`, `shown`: inside.
 //!
 //! Invariants: it fails open (unknown means usable); what it calls committed is; every task it starts ends with
 //! [`Service::shutdown`].
@@ -27,6 +27,7 @@ pub mod render;
 mod reports;
 pub mod rules;
 pub mod settings;
+mod shadow;
 mod shown;
 pub mod success;
 mod view;
@@ -46,6 +47,7 @@ use uuid::Uuid;
 use crate::hits::Hits;
 use crate::journal::Journal;
 use crate::reports::Reports;
+use crate::shadow::Shadow;
 use crate::view::{Containers, View};
 use crate::writer::{Writer, WriterStats};
 pub use admin::{AdminChange, DocumentView, DocumentViews, document_key};
@@ -57,6 +59,7 @@ pub use explain::{ExplainAnswer, ExplainRequest};
 pub use lookup::{LookupAnswer, LookupRequest, ToolHealth, Visibility};
 pub use rules::Rules;
 pub use settings::{Mode, Placement, Settings, Surface};
+pub use shadow::ShadowChange;
 pub use success::{RecordSuccessAnswer, RecordSuccessRequest, Success, SuccessOutcome, SuccessResult};
 pub use watch::{WatchEvent, WatchMessage, WatchRequest};
 
@@ -115,6 +118,7 @@ pub struct Inner {
     writer_stats: Arc<WriterStats>,
     hits: Hits,
     journal: Journal,
+    shadow: Shadow,
     checks: Reports<CheckAnswer>,
     successes: Reports<RecordSuccessAnswer>,
     watches: Arc<AtomicUsize>,
@@ -160,6 +164,10 @@ pub struct Stats {
     pub journal_written: u64,
     /// Failures that the journal lacks: too many at once, or the store did not take them.
     pub journal_dropped: u64,
+    /// Failures that the shadow layers decide alike.
+    pub shadow_same: u64,
+    /// Failures that the shadow layers decide otherwise.
+    pub shadow_different: u64,
     /// Containers that had to be loaded.
     pub view_misses: u64,
     /// Bytes of the view, estimated.
@@ -206,6 +214,7 @@ impl Service {
                 writer_stats,
                 hits: Hits::new(),
                 journal,
+                shadow: Shadow::default(),
                 checks: Reports::new(settings.report_limit),
                 successes: Reports::new(settings.report_limit),
                 watches: Arc::default(),
@@ -268,6 +277,7 @@ impl Service {
         let writer = &self.writer_stats;
         let waiting =
             self.writer.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, Writer::waiting);
+        let (shadow_same, shadow_different) = self.shadow.counts();
         Stats {
             commits: writer.commits.load(Ordering::Relaxed),
             documents_written: writer.documents.load(Ordering::Relaxed),
@@ -276,6 +286,8 @@ impl Service {
             queue_depth: waiting as u64,
             journal_written: self.journal.written.load(Ordering::Relaxed),
             journal_dropped: self.journal.dropped.load(Ordering::Relaxed),
+            shadow_same,
+            shadow_different,
             view_misses: self.view.misses.load(Ordering::Relaxed),
             view_bytes: self.view.weight(),
             watches: self.watches.load(Ordering::Relaxed) as u64,
@@ -288,6 +300,13 @@ impl Service {
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// What the layers marked as shadows would have changed since this server started, the most frequent first.
+    /// `project_id` of `None` means all projects of the tenant.
+    #[must_use]
+    pub fn shadow_changes(&self, tenant_id: &str, project_id: Option<&str>) -> Vec<(ShadowChange, u64)> {
+        self.shadow.changes(tenant_id, project_id)
     }
 
     /// The rule layers.

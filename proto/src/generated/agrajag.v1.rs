@@ -2265,6 +2265,29 @@ pub struct GetEffectiveRulesResponse {
     /// Oddities of the request and of the server's state.
     #[prost(message, repeated, tag = "5")]
     pub warnings: ::prost::alloc::vec::Vec<Warning>,
+    /// What the layers marked `shadow: true` would have decided otherwise since this server started, the most frequent
+    /// first. Nothing acts on it.
+    #[prost(message, repeated, tag = "6")]
+    pub shadow_changes: ::prost::alloc::vec::Vec<ShadowChange>,
+}
+/// One way in which shadow layers would decide otherwise.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ShadowChange {
+    /// The rule that decided.
+    #[prost(string, tag = "1")]
+    pub rule_id: ::prost::alloc::string::String,
+    /// What it said.
+    #[prost(enumeration = "Classification", tag = "2")]
+    pub classification: i32,
+    /// The rule that would decide.
+    #[prost(string, tag = "3")]
+    pub shadow_rule_id: ::prost::alloc::string::String,
+    /// What it would say.
+    #[prost(enumeration = "Classification", tag = "4")]
+    pub shadow_classification: i32,
+    /// How many failures.
+    #[prost(uint64, tag = "5")]
+    pub count: u64,
 }
 /// Request of ValidateRules.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -126,6 +126,17 @@ pub(crate) fn effective(
         revision: revision(service.revision()),
         stale: service.stats().stale,
         warnings: Vec::new(),
+        shadow_changes: service
+            .shadow_changes(&it.tenant_id, Some(&project))
+            .into_iter()
+            .map(|(change, count)| v1::ShadowChange {
+                rule_id: change.rule_id,
+                classification: words::wire_classification(change.classification).into(),
+                shadow_rule_id: change.shadow_rule_id,
+                shadow_classification: words::wire_classification(change.shadow_classification).into(),
+                count,
+            })
+            .collect(),
     })
 }
 

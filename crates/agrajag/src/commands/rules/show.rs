@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// Ask the server for what is in force there; else this program shows its own rules, with those of `--rules`.
     #[arg(long, conflicts_with_all = ["rules", "packs"])]
     effective: bool,
-    /// The rule packs in force: no pack ships yet.
+    /// The rule packs in force: `all` that ship, or `none`, the bundled twelve rules alone.
     #[arg(long, value_name = "PACKS", default_value = "all")]
     packs: Packs,
     /// Show the rules as YAML instead of a table.
@@ -82,6 +82,18 @@ fn render(out: &mut Out, response: &v1::GetEffectiveRulesResponse) -> io::Result
         ]);
     }
     out.table(&table)?;
+    for it in &response.shadow_changes {
+        let (class, shadow) = (
+            word::<v1::Classification>(it.classification),
+            word::<v1::Classification>(it.shadow_classification),
+        );
+        let failures = show::plural(it.count, "failure");
+        let line = format!(
+            "shadow: {failures} decided by {} ({class}) would be decided by {} ({shadow})",
+            it.rule_id, it.shadow_rule_id
+        );
+        out.line(&crate::output::printable(&line))?;
+    }
     show::diagnostics(&response.diagnostics).iter().try_for_each(|it| out.line(it))?;
     write_warnings(out, &response.warnings, response.stale)
 }
