@@ -56,7 +56,8 @@ struct InProcess {
 impl Setup {
     fn with_store(store: &str) -> Self {
         let home = tempfile::tempdir().expect("a temporary folder");
-        let settings = Vec::new();
+        // Most tests are about what follows from a verdict, and use the twelve rules whose words are fixed.
+        let settings = vec![("rules.packs".to_owned(), "none".to_owned())];
         Self { home, database: None, settings, waits_for_store: true, max_file_kib: None }.set("store", store)
     }
 
@@ -127,6 +128,12 @@ impl Setup {
         self.settings.retain(|(it, _)| it != path);
         self.settings.push((path.to_owned(), value.to_string()));
         self
+    }
+
+    /// With the rules as they ship: packs too.
+    #[must_use]
+    pub fn with_packs(self) -> Self {
+        self.set("rules.packs", "all")
     }
 
     /// With the rule layers of a directory.

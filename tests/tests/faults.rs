@@ -175,11 +175,17 @@ fn python(code: &str, arguments: &[&str]) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn set_min_reader(file: &Path, version: u32) {
-    let code = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); \
-                db.execute('update agrajag_schema set version = ?, min_reader = ?', (sys.argv[2], sys.argv[2])); \
-                db.commit(); db.close()";
-    python(code, &[file.to_str().expect("UTF-8"), &version.to_string()]);
+/// Makes a file look as if a newer program wrote it, or as it was before that.
+fn set_future(file: &Path, is_future: bool) {
+    let change = if is_future {
+        "create table kept as select version, min_reader from agrajag_schema; \
+         update agrajag_schema set version = 99, min_reader = 99"
+    } else {
+        "update agrajag_schema set version = (select version from kept), min_reader = (select min_reader from kept); \
+         drop table kept"
+    };
+    let code = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.executescript(sys.argv[2]); db.commit(); db.close()";
+    python(code, &[file.to_str().expect("UTF-8"), change]);
 }
 
 /// "Bad input", DESIGN §8: a file that a newer program wrote is told as such and not touched.
@@ -189,7 +195,7 @@ async fn a_database_of_the_future() {
     server.client.verdict(caller("alice"), rest("jira"), connection_refused()).await;
     let file = server.sqlite_file();
     let setup = server.stop().await;
-    set_min_reader(&file, 99);
+    set_future(&file, true);
     let server = setup.without_waiting_for_the_store().spawn().await;
     fails_open(&server, &[ErrorReason::StoreTooNew]).await;
     tells_operators(&server).await;
@@ -200,7 +206,7 @@ async fn a_database_of_the_future() {
     let output = start_required(home.path(), &format!("sqlite:{}", file.display()));
     assert_eq!(output.code, Some(1), "{}", output.stderr);
     assert!(output.stderr.contains("99"), "{}", output.stderr);
-    set_min_reader(&file, 1);
+    set_future(&file, false);
     goes_on(&server).await;
     assert_eq!(server.client.state(caller("bob"), rest("jira")).await, ToolState::Down, "nothing was lost");
 }

@@ -26,7 +26,7 @@ pub(crate) async fn run(_: &Args, context: &mut Context) -> Result<Exit, Error> 
 
 fn render(out: &mut Out, server: &str, info: &v1::GetInfoResponse) -> io::Result<()> {
     let store = format!("{} ({})", info.store_kind, if info.store_available { "available" } else { "away" });
-    let packs = if info.packs.is_empty() { "none ships yet".to_owned() } else { info.packs.join(", ") };
+    let packs = if info.packs.is_empty() { "none".to_owned() } else { info.packs.join(", ") };
     let rules = format!("{} errors, {} warnings", info.n_rule_errors, info.n_rule_warnings);
     let mut table = Table::list();
     table

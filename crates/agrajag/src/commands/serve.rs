@@ -58,7 +58,7 @@ pub(crate) struct SettingArgs {
     /// Refuse to start while the store cannot be reached, instead of starting without.
     #[arg(long)]
     require_store: bool,
-    /// The rule packs: `all` or `none`; no pack ships yet [default: all].
+    /// The rule packs: `all` that ship, or `none` for the twelve bundled rules alone [default: all].
     #[arg(long, value_name = "PACKS")]
     packs: Option<String>,
     /// Where to serve /metrics, if not on the main port.

@@ -348,12 +348,17 @@ fn position(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX).saturating_add(1)
 }
 
-/// The packs in force.
+/// The packs in force, in their order.
 pub(crate) fn packs(service: &Service) -> Vec<String> {
     let table = service.rules().table("", DEFAULT_PROJECT);
-    let sources: BTreeSet<&str> =
-        table.entries().iter().filter(|it| it.layer == LayerKind::Pack).map(|it| &*it.source).collect();
-    sources.into_iter().map(str::to_owned).collect()
+    let mut packs: Vec<String> = Vec::new();
+    for entry in table.entries().iter().filter(|it| it.layer == LayerKind::Pack) {
+        let name = entry.source.trim_end_matches(".yaml");
+        if packs.iter().all(|it| it != name) {
+            packs.push(name.to_owned());
+        }
+    }
+    packs
 }
 
 #[cfg(test)]
