@@ -35,6 +35,7 @@ pub struct Facts<'a> {
     literal: bool,
     signals: Signals<'a>,
     found: Bits,
+    tool_name: OnceCell<String>,
     kind: OnceCell<Option<Derived>>,
     body_code: OnceCell<Option<String>>,
     rpc_code: OnceCell<Option<String>>,
@@ -52,6 +53,7 @@ impl<'a> Facts<'a> {
             literal,
             signals: unwrap::read(failure, &lexicon.codes, !literal),
             found: Bits::default(),
+            tool_name: OnceCell::new(),
             kind: OnceCell::new(),
             body_code: OnceCell::new(),
             rpc_code: OnceCell::new(),
@@ -72,6 +74,11 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub const fn tool(&self) -> &'a Tool {
         self.tool
+    }
+
+    /// The tool's name without capitals.
+    pub(crate) fn tool_name(&self) -> &str {
+        self.tool_name.get_or_init(|| self.tool.name.to_ascii_lowercase())
     }
 
     /// Whether names stand for themselves alone.
@@ -145,7 +152,7 @@ impl<'a> Facts<'a> {
     /// Whether one of the codes stands in the failure.
     #[must_use]
     pub fn has_code(&self, codes: &Codes) -> bool {
-        self.code_found(codes).is_some()
+        codes.mask.meets(&self.signals.codes)
     }
 
     /// The code that stands in the failure, as the rule spells it.
@@ -253,15 +260,14 @@ impl<'a> Facts<'a> {
         if needles.ids.is_empty() || self.lexicon.literals.is_slow() {
             return needles.texts().iter().any(|it| self.place_of(it, needles.case()).is_some());
         }
-        needles.ids.iter().any(|it| self.found.contains(*it))
+        needles.mask.meets(&self.found)
     }
 
     /// Whether an expression is in the text. It is tried only where one of the texts is that it needs.
     #[must_use]
     pub fn matches(&self, pattern: &Pattern) -> bool {
-        let may = pattern.ids.is_empty()
-            || self.lexicon.literals.is_slow()
-            || pattern.ids.iter().any(|it| self.found.contains(*it));
+        let may =
+            pattern.mask.is_empty() || self.lexicon.literals.is_slow() || pattern.mask.meets(&self.found);
         may && self.texts().any(|(_, text)| pattern.is_in(text))
     }
 

@@ -215,7 +215,7 @@ pub fn lint(sources: &[Source<'_>], options: Options) -> (Vec<Finding>, bool) {
                 }
             }
         }
-        found.sort_by(|a, b| (a.line, a.check).cmp(&(b.line, b.check)));
+        found.sort_by_key(|it| (it.line, it.check));
         findings.extend(found);
     }
     (findings, layers.iter().any(|it| it.is_refused))

@@ -17,7 +17,7 @@ use crate::diagnostic::Diagnostic;
 use crate::facts::{Facts, Lexicon, Literal};
 use crate::parse::ParsedLayer;
 use crate::rule::{Condition, LayerKind, Rule};
-use crate::unwrap::{Bits, CodeMap};
+use crate::unwrap::{Bits, CodeMap, Mask};
 
 use index::Index;
 
@@ -219,21 +219,21 @@ fn lexicon(entries: &mut [Entry], layers: &[&ParsedLayer]) -> Lexicon {
                     it.ids = it.names().iter().filter_map(|it| lexicon.providers.id(it)).collect();
                 }
                 Condition::Code(it) => {
-                    it.ids = it.normalised().iter().filter_map(|it| lexicon.codes.id(it)).collect()
+                    it.ids = it.normalised().iter().filter_map(|it| lexicon.codes.id(it)).collect();
+                    it.mask = Mask::of(&it.ids);
                 }
                 Condition::Contains(it) => {
                     let case = it.case();
-                    it.ids = it
-                        .texts()
-                        .iter()
-                        .map(|text| lexicon.literals.number(Literal::new(text, case)))
-                        .collect();
+                    let literals = it.texts().iter().map(|text| Literal::new(text, case));
+                    it.ids = literals.map(|it| lexicon.literals.number(it)).collect();
+                    it.mask = Mask::of(&it.ids);
                 }
                 Condition::Regex(patterns) => {
                     for it in patterns {
                         let literals =
                             it.literals().iter().map(|it| lexicon.literals.number(Literal::needed(it)));
                         it.ids = literals.collect();
+                        it.mask = Mask::of(&it.ids);
                     }
                 }
                 _ => {}

@@ -54,6 +54,34 @@ impl Bits {
     }
 }
 
+/// A set of numbers that is compared with another one at once: few words, since the numbers of one condition stand together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Mask(Vec<(u32, u64)>);
+
+impl Mask {
+    pub(crate) fn of(numbers: &[u32]) -> Self {
+        let mut words: Vec<(u32, u64)> = Vec::new();
+        for number in numbers {
+            let (at, bit) = (number / 64, 1 << (number % 64));
+            match words.iter_mut().find(|(it, _)| *it == at) {
+                Some((_, word)) => *word |= bit,
+                None => words.push((at, bit)),
+            }
+        }
+        Self(words)
+    }
+
+    /// Whether there is nothing in it.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether they have a member in common.
+    pub(crate) fn meets(&self, bits: &Bits) -> bool {
+        self.0.iter().any(|(at, word)| bits.0.get(*at as usize).is_some_and(|it| it & word != 0))
+    }
+}
+
 /// The members of one word of a set.
 fn members(word: u64, at: u32) -> impl Iterator<Item = u32> {
     let mut rest = word;

@@ -160,14 +160,16 @@ pub fn score_baseline(rows: &[Row], baseline: Baseline) -> Score {
     })
 }
 
-/// One line of a snapshot: whether the class is right, the row, its labels, what it got, and the rule that decided.
+/// One line of a snapshot: whether the class is right, the row, its labels, what it got, the rule that decided, and whether
+/// the retry time is wrong.
 #[must_use]
 pub fn line(row: &Row, got: &Got) -> String {
     let mark = if row.expected.accepts(got.classification) { ' ' } else { '!' };
     let labels: Vec<&str> = row.expected.labels().map(Classification::as_str).collect();
     let rule = if got.rule_id.is_empty() { "-" } else { &got.rule_id };
     let (id, class) = (&row.id, got.classification.as_str());
-    format!("{mark} {id:<14} {:<48} {class:<24} {rule}", labels.join("|"))
+    let retry = if is_retry_error(row, got) { "  wrong retry time" } else { "" };
+    format!("{mark} {id:<14} {:<48} {class:<24} {rule}{retry}", labels.join("|"))
 }
 
 fn score_by(rows: &[Row], decide: impl Fn(&Row) -> Got) -> Score {

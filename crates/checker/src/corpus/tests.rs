@@ -100,7 +100,8 @@ fn a_label_may_be_a_class_alone_and_is_likely_unless_it_says_more() {
 /// A status decides alone; else words do, in the order of their groups; a status that stands for no class says nothing.
 #[test]
 fn the_baselines_by_hand() {
-    let class = |baseline: Baseline, error: &str| baseline.classify(&row("a", error, CERTAIN, "fixed").failure);
+    let class =
+        |baseline: Baseline, error: &str| baseline.classify(&row("a", error, CERTAIN, "fixed").failure);
     let both = |error: &str| Baseline::ALL.map(|it| class(it, error));
     let forbidden = r#"{"httpStatus": 403, "message": "API rate limit exceeded"}"#;
     assert_eq!(both(forbidden), [Classification::UserPermission; 2], "the status wins, rightly or not");

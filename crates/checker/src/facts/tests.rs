@@ -45,6 +45,7 @@ fn the_automaton_and_the_plain_search_agree() {
         let case = needle.case();
         needle.ids =
             needle.texts().iter().map(|it| lexicon.literals.number(Literal::new(it, case))).collect();
+        needle.mask = crate::unwrap::Mask::of(&needle.ids);
     }
     lexicon.literals.finish();
     assert_eq!(lexicon.literals.len(), 7);

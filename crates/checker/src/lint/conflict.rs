@@ -33,19 +33,19 @@ pub(super) fn check_providers(
             for name in providers.names().iter().filter(|it| !known.contains(it.as_str())) {
                 add(Remark::error(Check::UnknownProvider, "match.provider", name)
                     .say("is described by no layer, so that it is never seen")
-                    .remedy(format!("describe it under providers, or write one of {}", nearest(name, known))));
+                    .remedy(format!("describe it under providers{}", nearest(name, known))));
             }
         });
     }
 }
 
-/// The known names with the longest common beginning.
+/// The two known names with the longest common beginning, to be written instead.
 fn nearest(name: &str, known: &BTreeSet<&str>) -> String {
     let common = |it: &str| it.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
-    let mut all: Vec<&str> = known.iter().copied().collect();
+    let mut all: Vec<&str> = known.iter().copied().filter(|it| common(it) > 0).collect();
     all.sort_by_key(|it| std::cmp::Reverse(common(it)));
-    all.truncate(5);
-    all.join(", ")
+    all.truncate(2);
+    if all.is_empty() { String::new() } else { format!(", or write {}", all.join(" or ")) }
 }
 
 /// Values that no failure has.
@@ -69,7 +69,9 @@ fn impossible_values(conditions: &[Condition], path: &mut Vec<String>, add: &mut
             }
             Condition::ExitCode(codes) => {
                 let exits = i64::from(i32::MIN)..=i64::from(i32::MAX);
-                for (from, to) in codes.ranges().iter().filter(|(from, to)| !exits.contains(from) && !exits.contains(to)) {
+                for (from, to) in
+                    codes.ranges().iter().filter(|(from, to)| !exits.contains(from) && !exits.contains(to))
+                {
                     let value = Numbers::new(vec![(*from, *to)]).to_string();
                     name(&value, "is no exit code", "write 0 to 255, or a signal as its negative number");
                 }
@@ -134,7 +136,11 @@ fn dead(
         {
             return Some(Why {
                 field: format!("{here}.not"),
-                value: inner.iter().map(|it| format!("{} {}", it.field(), it.wanted())).collect::<Vec<_>>().join(" and "),
+                value: inner
+                    .iter()
+                    .map(|it| format!("{} {}", it.field(), it.wanted()))
+                    .collect::<Vec<_>>()
+                    .join(" and "),
                 message: "takes back what the rule asks for".to_owned(),
                 remedy: "narrow what stands in not, or remove it",
             });
@@ -142,7 +148,8 @@ fn dead(
     }
     for condition in conditions {
         let Condition::Any(branches) = condition else { continue };
-        let outside: Vec<&Condition> = all.iter().copied().filter(|it| !std::ptr::eq(*it, condition)).collect();
+        let outside: Vec<&Condition> =
+            all.iter().copied().filter(|it| !std::ptr::eq(*it, condition)).collect();
         let mut dead_ones = Vec::new();
         for (index, branch) in branches.iter().enumerate() {
             path.push(format!("any[{index}]"));
@@ -197,7 +204,9 @@ fn statuses(condition: &Condition) -> Option<(bool, Numbers)> {
 }
 
 fn overlap(a: &Numbers, b: &Numbers) -> bool {
-    a.ranges().iter().any(|(from, to)| b.ranges().iter().any(|(other_from, other_to)| from <= other_to && other_from <= to))
+    a.ranges().iter().any(|(from, to)| {
+        b.ranges().iter().any(|(other_from, other_to)| from <= other_to && other_from <= to)
+    })
 }
 
 fn none_of<T: PartialEq>(a: &[T], b: &[T]) -> bool {
@@ -215,15 +224,11 @@ fn implies(narrow: &Condition, wide: &Condition) -> bool {
     }
     match (narrow, wide) {
         (Kind(narrow), Kind(wide)) => narrow.is_subset(*wide),
-        (Code(narrow), Code(wide)) => {
-            narrow.normalised().iter().all(|it| wide.normalised().contains(it))
-        }
+        (Code(narrow), Code(wide)) => narrow.normalised().iter().all(|it| wide.normalised().contains(it)),
         (GrpcStatus(narrow), GrpcStatus(wide))
         | (ErrorCode(narrow), ErrorCode(wide))
         | (SqlState(narrow), SqlState(wide)) => narrow.iter().all(|it| wide.contains(it)),
-        (Provider(narrow), Provider(wide)) => {
-            narrow.names().iter().all(|it| wide.names().contains(it))
-        }
+        (Provider(narrow), Provider(wide)) => narrow.names().iter().all(|it| wide.names().contains(it)),
         (Contains(narrow), Contains(wide)) => {
             narrow.case() == wide.case() && narrow.texts().iter().all(|it| wide.texts().contains(it))
         }

@@ -6,8 +6,33 @@ use super::{Check, Remark, wide};
 
 /// Words of names that many services share.
 const COMMON_WORDS: &[&str] = &[
-    "api", "app", "client", "close", "closed", "cloud", "core", "data", "error", "exception", "fetch", "file", "get", "http",
-    "https", "json", "list", "net", "request", "response", "rest", "search", "server", "service", "status", "tool", "web",
+    "api",
+    "app",
+    "client",
+    "close",
+    "closed",
+    "cloud",
+    "core",
+    "data",
+    "error",
+    "exception",
+    "fetch",
+    "file",
+    "get",
+    "http",
+    "https",
+    "json",
+    "list",
+    "net",
+    "request",
+    "response",
+    "rest",
+    "search",
+    "server",
+    "service",
+    "status",
+    "tool",
+    "web",
 ];
 
 /// What is too common in the evidence of a provider.

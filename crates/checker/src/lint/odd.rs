@@ -11,17 +11,15 @@ use super::{Check, Remark};
 pub(super) fn check(rule: &Rule, add: &mut impl FnMut(Remark)) {
     let class = rule.classification;
     let odd = |field: &str, value: &str| Remark::warning(Check::Contradiction, field, value);
-    let marks = matches!(
-        rule.health_action,
-        Some(HealthAction::MarkUnavailable | HealthAction::MarkDegraded)
-    );
+    let marks =
+        matches!(rule.health_action, Some(HealthAction::MarkUnavailable | HealthAction::MarkDegraded));
     if class == Classification::Intermittent && rule.retry == RetrySpec::Nowhere {
         add(odd("retry", "none")
             .say("beside class INTERMITTENT: what passes by itself passes at some time, and none is read")
             .remedy("remove the field, or say where the time stands"));
     }
     if (class.is_never_health() || class == Classification::Working) && rule.retry != RetrySpec::Common {
-        add(odd("retry", "")
+        add(odd("retry", &retry(&rule.retry))
             .say(format!("is ignored: nobody waits for a failure of class {class} to pass"))
             .remedy("remove the field"));
     }
@@ -31,7 +29,7 @@ pub(super) fn check(rule: &Rule, add: &mut impl FnMut(Remark)) {
             .remedy("remove one of healthAction and healthSignal"));
     }
     if !rule.is_health_signal && rule.cooldown != CooldownSpec::Default {
-        add(odd("cooldown", "")
+        add(odd("cooldown", &cooldown(&rule.cooldown))
             .say("is ignored: what is no health signal opens no cooldown")
             .remedy("remove one of cooldown and healthSignal"));
     }
@@ -45,12 +43,14 @@ pub(super) fn check(rule: &Rule, add: &mut impl FnMut(Remark)) {
     if let CooldownSpec::Base(length) = &rule.cooldown {
         let longest = Policy::default().backoff(class).cap;
         if class != Classification::Working && *length > longest {
-            add(Remark::warning(Check::LongCooldown, "cooldown", "")
-                .say(format!("of {} is over the longest window of class {class}, {}", span(*length), span(longest)))
+            add(Remark::warning(Check::LongCooldown, "cooldown", &cooldown(&rule.cooldown))
+                .say(format!("is over the longest window of class {class}, {}", iso(longest)))
                 .remedy(format!("write at most {}, or another class", iso(longest))));
         }
         if class == Classification::Working {
-            add(odd("cooldown", "").say("is ignored: class WORKING opens none").remedy("remove the field"));
+            add(odd("cooldown", &cooldown(&rule.cooldown))
+                .say("is ignored: class WORKING opens none")
+                .remedy("remove the field"));
         }
     }
 }
@@ -64,11 +64,23 @@ pub(super) fn check_pack(rule: &Rule, add: &mut impl FnMut(Remark)) {
     }
 }
 
-fn span(length: TimeDelta) -> String {
-    match length.num_seconds() {
-        it if it % 3_600 == 0 => format!("{} h", it / 3_600),
-        it if it % 60 == 0 => format!("{} min", it / 60),
-        it => format!("{it} s"),
+/// A rule's cooldown, as one might have written it.
+fn cooldown(spec: &CooldownSpec) -> String {
+    match spec {
+        CooldownSpec::Default => String::new(),
+        CooldownSpec::Base(length) => iso(*length),
+        CooldownSpec::Header(name) => format!("header:{name}"),
+    }
+}
+
+/// The place of a retry time, as one might have written it.
+fn retry(spec: &RetrySpec) -> String {
+    match spec {
+        RetrySpec::Common => "common".to_owned(),
+        RetrySpec::Nowhere => "none".to_owned(),
+        RetrySpec::Header(name) => format!("header:{name}"),
+        RetrySpec::Json(pointer, _) => format!("json:{pointer}"),
+        RetrySpec::Within(length) => format!("within:{}", iso(*length)),
     }
 }
 

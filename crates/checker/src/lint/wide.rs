@@ -12,22 +12,119 @@ use super::{Check, Remark};
 const MANY_STATUSES: i64 = 20;
 
 /// Letters of a word that is too short to stand alone.
-const SHORT: usize = 4;
+const SHORT: usize = 3;
 
 /// What failures of every kind print, in lower case.
 const COMMON: &[&str] = &[
-    "a problem occurred", "access", "access denied", "account", "aborted", "an error occurred", "api", "application error",
-    "bad request", "blocked", "call", "cannot", "client", "client error", "closed", "code", "command", "connect", "connection",
-    "connection error", "connection failed", "could not", "data", "database", "denied", "disconnected", "does not exist",
-    "empty", "error", "error code", "error message", "error occurred", "errors", "exception", "exceeded", "expired", "fail",
-    "failed", "failed to", "failure", "fatal", "file", "forbidden", "host", "http", "http error", "https", "internal",
-    "internal error", "internal server error", "invalid", "invalid request", "issue", "limit", "message", "missing", "network",
-    "network error", "no such", "not allowed", "not available", "not found", "not permitted", "object", "operation failed",
-    "permission", "please try again", "please try again later", "problem", "process", "quota", "refused", "rejected",
-    "request", "request error", "request failed", "required", "response", "result", "retry", "server", "server error",
-    "service", "service error", "session", "something went wrong", "status", "stopped", "temporarily", "terminated", "time out",
-    "timed out", "timeout", "token", "tool", "try again", "try again later", "unable to", "unauthorised", "unauthorized",
-    "unavailable", "unexpected", "unexpected error", "unknown", "unknown error", "unsupported", "user", "value", "warning",
+    "a problem occurred",
+    "access",
+    "access denied",
+    "account",
+    "aborted",
+    "an error occurred",
+    "api",
+    "application error",
+    "bad request",
+    "blocked",
+    "call",
+    "cannot",
+    "client",
+    "client error",
+    "closed",
+    "code",
+    "command",
+    "connect",
+    "connection",
+    "connection error",
+    "connection failed",
+    "could not",
+    "data",
+    "database",
+    "denied",
+    "disconnected",
+    "does not exist",
+    "empty",
+    "error",
+    "error code",
+    "error message",
+    "error occurred",
+    "errors",
+    "exception",
+    "exceeded",
+    "expired",
+    "fail",
+    "failed",
+    "failed to",
+    "failure",
+    "fatal",
+    "file",
+    "forbidden",
+    "host",
+    "http",
+    "http error",
+    "https",
+    "internal",
+    "internal error",
+    "internal server error",
+    "invalid",
+    "invalid request",
+    "issue",
+    "limit",
+    "message",
+    "missing",
+    "network",
+    "network error",
+    "no such",
+    "not allowed",
+    "not available",
+    "not found",
+    "not permitted",
+    "object",
+    "operation failed",
+    "permission",
+    "please try again",
+    "please try again later",
+    "problem",
+    "process",
+    "quota",
+    "refused",
+    "rejected",
+    "request",
+    "request error",
+    "request failed",
+    "required",
+    "response",
+    "result",
+    "retry",
+    "server",
+    "server error",
+    "service",
+    "service error",
+    "session",
+    "something went wrong",
+    "status",
+    "stopped",
+    "temporarily",
+    "terminated",
+    "time out",
+    "timed out",
+    "timeout",
+    "token",
+    "tool",
+    "try again",
+    "try again later",
+    "unable to",
+    "unauthorised",
+    "unauthorized",
+    "unavailable",
+    "unexpected",
+    "unexpected error",
+    "unknown",
+    "unknown error",
+    "unsupported",
+    "user",
+    "value",
+    "warning",
 ];
 
 /// What is too wide in a rule.
@@ -47,7 +144,12 @@ pub(super) fn is_common(text: &str) -> bool {
 }
 
 /// Conditions that hold together. Each branch of an `any` is looked at with what stands around it.
-fn conjunction(context: &[&Condition], conditions: &[Condition], path: &mut Vec<String>, add: &mut impl FnMut(Remark)) {
+fn conjunction(
+    context: &[&Condition],
+    conditions: &[Condition],
+    path: &mut Vec<String>,
+    add: &mut impl FnMut(Remark),
+) {
     let all: Vec<&Condition> = context.iter().copied().chain(conditions).collect();
     for (index, branch, any) in branches(conditions) {
         let outside: Vec<&Condition> = all.iter().copied().filter(|it| !std::ptr::eq(*it, any)).collect();
@@ -68,7 +170,9 @@ fn conjunction(context: &[&Condition], conditions: &[Condition], path: &mut Vec<
             }
             Condition::Regex(patterns) if !others().any(narrows) => {
                 let plain = |it: &str| it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b' ');
-                for it in patterns.iter().map(crate::rule::Pattern::as_str).filter(|it| plain(it) && is_common(it)) {
+                for it in
+                    patterns.iter().map(crate::rule::Pattern::as_str).filter(|it| plain(it) && is_common(it))
+                {
                     add(Remark::warning(Check::CommonWord, &field, it)
                         .say("is printed by failures of every kind")
                         .remedy("write the whole phrase, or add a code, a status or a provider"));
@@ -81,10 +185,12 @@ fn conjunction(context: &[&Condition], conditions: &[Condition], path: &mut Vec<
                 if !any {
                     add(Remark::warning(Check::WideStatus, &field, &condition.wanted())
                         .say("alone says little: its statuses mean many things")
-                        .remedy("name the statuses that are meant, add a code or words, or classify UNCLEAR"));
+                        .remedy(
+                            "name the statuses that are meant, add a code or words, or classify UNCLEAR",
+                        ));
                 }
             }
-            Condition::Provider(_) if others().all(|it| is_weak(it)) => {
+            Condition::Provider(_) if others().all(is_weak) => {
                 add(Remark::warning(Check::ProviderAlone, &field, &condition.wanted())
                     .say("alone takes every failure of the service")
                     .remedy("add what this failure is known by: a code, a status or words"));
@@ -198,4 +304,3 @@ fn unbounded(pattern: &str) -> Option<&'static str> {
     }
     None
 }
-

@@ -152,7 +152,7 @@ impl Condition {
             Self::Kind(kinds) => facts.kind().is_some_and(|it| kinds.contains(it)),
             Self::ExceptionType(types) => types.hold(facts),
             Self::ErrorCode(codes) => facts.error_codes().any(|it| codes.iter().any(|code| code == it)),
-            Self::ToolName(names) => names.iter().any(|it| it.fits(&facts.tool().name)),
+            Self::ToolName(names) => names.iter().any(|it| it.fits_lower(facts.tool_name())),
             Self::Method(names) => {
                 let given = failure.method.as_deref().into_iter().chain(failure.operation.as_deref());
                 given.into_iter().any(|it| names.iter().any(|name| name.fits(it)))

@@ -3,7 +3,7 @@
 //! Of every rule one condition is its anchor: a necessary one whose facts can be looked up. A failure's facts name the
 //! rules whose anchors hold; only those are tested, in the order of the table. A rule without an anchor is always tested.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crate::facts::Facts;
 use crate::names;
@@ -16,7 +16,7 @@ use super::Entry;
 const MAX_NUMBERS: usize = 128;
 
 /// A fact by which rules are found.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Anchor {
     Code(u32),
     Literal(u32),
@@ -44,7 +44,7 @@ pub(super) struct Index {
     by_kind: Vec<Vec<u32>>,
     by_status: BTreeMap<i64, Vec<u32>>,
     by_http_status: BTreeMap<i64, Vec<u32>>,
-    other: HashMap<Anchor, Vec<u32>>,
+    other: BTreeMap<Anchor, Vec<u32>>,
 }
 
 impl Index {

@@ -1,5 +1,7 @@
 //! The machine codes that the rules of a table name, and how two spellings are one code.
 
+use std::collections::BTreeSet;
+
 /// The longest code that is looked at, in bytes of its letters and digits.
 const MAX_CODE_BYTES: usize = 64;
 
@@ -32,11 +34,10 @@ pub(crate) struct CodeMap {
 }
 
 impl CodeMap {
-    /// Numbers the codes; equal ones are one.
+    /// Numbers the codes in their order; equal ones are one.
     pub(crate) fn build(codes: impl IntoIterator<Item = Box<[u8]>>) -> Self {
-        let mut codes: Vec<_> = codes.into_iter().collect();
-        codes.sort_unstable();
-        codes.dedup();
+        let mut seen = BTreeSet::new();
+        let codes: Vec<_> = codes.into_iter().filter(|it| seen.insert(it.clone())).collect();
         let mut map = Self { slots: vec![0; (codes.len() * 2).next_power_of_two()], codes };
         for id in 0..map.codes.len() {
             let Some(code) = map.codes.get(id) else { continue };

@@ -61,8 +61,8 @@ pub(super) fn is_status(status: u16, before: &str, after: &str, previous: &str, 
     let rest = after
         .trim_start_matches([' ', ')', ':', ',', '-', '"', '\'', ']', '<', '>', '(', '.', '|', '\u{2014}']);
     if after.len() - rest.len() <= 6 {
-        let follows = |it: &&str| starts_with(rest, it);
-        if reasons(status).iter().any(|it| follows(&it))
+        let follows = |it: &str| starts_with(rest, it);
+        if reasons(status).iter().any(|it| follows(it))
             || starts_with(rest, "client error")
             || starts_with(rest, "server error")
         {

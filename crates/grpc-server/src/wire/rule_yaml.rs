@@ -11,7 +11,7 @@ pub(crate) fn write(rule: &Rule) -> String {
     let mut fields = Map::new();
     let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
     put("id", rule.id.as_str().into());
-    put("match", matched.into());
+    put("match", matched);
     put("signature", rule.signature.as_str().into());
     put("classification", rule.classification.as_str().into());
     match &rule.cooldown {

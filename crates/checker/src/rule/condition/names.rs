@@ -66,6 +66,8 @@ pub struct ExceptionTypes {
     names: Vec<String>,
     kinds: KindSet,
     raw: Vec<String>,
+    /// How many of `raw`, from its start, have no package.
+    n_bare: usize,
 }
 
 impl ExceptionTypes {
@@ -83,7 +85,9 @@ impl ExceptionTypes {
                 raw.push(name.clone());
             }
         }
-        Self { names, kinds, raw }
+        raw.sort_by_key(|it: &String| it.contains(names::SEPARATORS));
+        let n_bare = raw.iter().filter(|it| !it.contains(names::SEPARATORS)).count();
+        Self { names, kinds, raw, n_bare }
     }
 
     /// The names as written.
@@ -114,10 +118,9 @@ impl ExceptionTypes {
             return self.names.iter().any(|name| facts.exception_types().any(|it| is_name(it, name)));
         }
         // A name without a package is looked for among the last segments, which are at hand.
-        self.raw.iter().any(|name| match name.contains(names::SEPARATORS) {
-            true => facts.exception_types().any(|it| it == name),
-            false => facts.type_names().iter().any(|it| it == name),
-        })
+        let (bare, qualified) = self.raw.split_at_checked(self.n_bare).unwrap_or_default();
+        facts.type_names().iter().any(|it| bare.iter().any(|name| name == it))
+            || qualified.iter().any(|name| facts.exception_types().any(|it| it == name))
     }
 }
 

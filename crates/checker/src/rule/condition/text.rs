@@ -4,6 +4,8 @@ use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Hir, HirKind};
 
+use crate::unwrap::Mask;
+
 /// How a needle is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Case {
@@ -21,13 +23,14 @@ pub struct Needles {
     case: Case,
     /// The needles' numbers in the automaton of a table; empty outside one.
     pub(crate) ids: Vec<u32>,
+    pub(crate) mask: Mask,
 }
 
 impl Needles {
     /// From the texts as written; none may be empty.
     #[must_use]
-    pub const fn new(texts: Vec<String>, case: Case) -> Self {
-        Self { texts, case, ids: Vec::new() }
+    pub fn new(texts: Vec<String>, case: Case) -> Self {
+        Self { texts, case, ids: Vec::new(), mask: Mask::default() }
     }
 
     /// The texts.
@@ -70,6 +73,7 @@ pub struct Pattern {
     literals: Vec<String>,
     /// The literals' numbers in the automaton of a table; empty outside one.
     pub(crate) ids: Vec<u32>,
+    pub(crate) mask: Mask,
 }
 
 impl Pattern {
@@ -101,7 +105,7 @@ impl Pattern {
         let literals = literals.ok_or_else(|| {
             "has no text of three characters that every match holds, so that it would be tried on everything; add one".to_owned()
         })?;
-        Ok(Self { source: source.to_owned(), regex, literals, ids: Vec::new() })
+        Ok(Self { source: source.to_owned(), regex, literals, ids: Vec::new(), mask: Mask::default() })
     }
 
     /// The expression as written.

@@ -5,7 +5,7 @@ use std::fmt;
 use health_model::Failure;
 use serde_json::Value;
 
-use crate::unwrap::normalise;
+use crate::unwrap::{Mask, normalise};
 
 /// Whole numbers and ranges of them, both ends included.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -77,6 +77,7 @@ pub struct Codes {
     normalised: Vec<Box<[u8]>>,
     /// The codes' numbers in a table; empty outside one.
     pub(crate) ids: Vec<u32>,
+    pub(crate) mask: Mask,
 }
 
 impl Codes {
@@ -84,7 +85,7 @@ impl Codes {
     #[must_use]
     pub fn new(names: Vec<String>) -> Self {
         let normalised = names.iter().filter_map(|it| normalise(it)).collect();
-        Self { names, normalised, ids: Vec::new() }
+        Self { names, normalised, ids: Vec::new(), mask: Mask::default() }
     }
 
     /// The codes as written.
@@ -141,7 +142,11 @@ impl Wildcard {
     /// Whether a text fits.
     #[must_use]
     pub fn fits(&self, text: &str) -> bool {
-        let text = text.to_ascii_lowercase();
+        self.fits_lower(&text.to_ascii_lowercase())
+    }
+
+    /// As [`Wildcard::fits`], of a text without capitals.
+    pub(crate) fn fits_lower(&self, text: &str) -> bool {
         let mut parts = self.0.split('*');
         let first = parts.next().unwrap_or_default();
         let Some(mut rest) = text.strip_prefix(first) else { return false };
