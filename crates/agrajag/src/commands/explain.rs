@@ -17,6 +17,12 @@ use crate::show;
 use crate::table::Table;
 use crate::wire::word;
 
+/// The rules that nearly matched of which is told.
+const MAX_MISSES: usize = 8;
+
+/// Characters of what a rule that nearly matched looks for, and of what it found there.
+const MAX_SHOWN: usize = 100;
+
 /// Flags of `explain`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
@@ -27,10 +33,10 @@ pub(crate) struct Args {
     /// Ask no server: the rules of this program, with those of `--rules` if given.
     #[arg(long)]
     local: bool,
-    /// With `--local`: the rule packs in force; no pack ships yet.
+    /// With `--local`: the rule packs in force, `all` that ship or `none`.
     #[arg(long, value_name = "PACKS", default_value = "all", requires = "local")]
     packs: Packs,
-    /// Show every rule, not only those of which a field matched.
+    /// Show every rule, not only those that match and the nearest of those that do not.
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -89,22 +95,22 @@ fn render(out: &mut Out, tool: &str, response: &v1::ExplainResponse, all: bool) 
     out.line(&show::headline(tool, &verdict))?;
     out.table(&show::verdict(&verdict))?;
 
+    let shown = if all { response.rules.iter().collect() } else { nearest(&response.rules) };
     let mut rules = Table::new(["#", "RULE", "FROM", "RESULT"]);
-    let shown = |it: &&v1::RuleExplanation| all || it.matched || it.n_matched > 0;
-    for rule in response.rules.iter().filter(shown) {
+    for rule in &shown {
         rules.row([
             &rule.position.to_string(),
             &rule.rule_id,
             &word::<v1::RuleOrigin>(rule.origin),
-            &result(rule),
+            &result(rule, all),
         ]);
     }
     out.line("")?;
     out.table(&rules)?;
-    let n_silent = response.rules.iter().filter(|it| !shown(it)).count();
-    if n_silent > 0 {
-        let others = show::plural(n_silent as u64, "rule");
-        out.line(&format!("{others} of which no field matched: `--all` shows them"))?;
+    let n_left = response.rules.len() - shown.len();
+    if n_left > 0 {
+        let others = show::plural(n_left as u64, "rule");
+        out.line(&format!("{others} further from a match: `--all` shows them"))?;
     }
 
     out.line("")?;
@@ -122,10 +128,30 @@ fn render(out: &mut Out, tool: &str, response: &v1::ExplainResponse, all: bool) 
     write_warnings(out, &response.warnings, response.stale)
 }
 
-/// What became of one rule.
-fn result(rule: &v1::RuleExplanation) -> String {
+/// The same with the beginning of what is long.
+fn brief(evidence: v1::Evidence) -> v1::Evidence {
+    let cut = |text: String| match text.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    };
+    v1::Evidence { expected: cut(evidence.expected), seen: cut(evidence.seen), ..evidence }
+}
+
+/// The rules that match, the one that decided first, then the nearest of the others: those of which most conditions held.
+fn nearest(rules: &[v1::RuleExplanation]) -> Vec<&v1::RuleExplanation> {
+    let (mut shown, mut others): (Vec<_>, Vec<_>) = rules.iter().partition(|it| it.matched);
+    shown.sort_by_key(|it| !it.selected);
+    others.retain(|it| it.n_matched > 0);
+    others.sort_by_key(|it| std::cmp::Reverse(it.n_matched));
+    shown.extend(others.into_iter().take(MAX_MISSES));
+    shown
+}
+
+/// What became of one rule. What a miss looks for may be long, and its beginning tells it.
+fn result(rule: &v1::RuleExplanation, whole: bool) -> String {
     let fields = rule.matched_fields.iter().map(show::evidence).collect::<Vec<_>>().join("; ");
-    match (&rule.first_mismatch, rule.selected) {
+    let mismatch = rule.first_mismatch.clone().map(|it| if whole { it } else { brief(it) });
+    match (&mismatch, rule.selected) {
         (Some(mismatch), _) if rule.n_matched == 0 => format!("no: {}", show::evidence(mismatch)),
         (Some(mismatch), _) => {
             let held = show::plural(rule.n_matched.into(), "condition");
@@ -219,6 +245,41 @@ mod tests {
         let (mut out, written) = Out::captured(Format::Table);
         render(&mut out, "jira_search", &response, true).expect("memory");
         assert!(written.text().contains("no: httpStatus: wants 403, saw 401"), "{}", written.text());
+    }
+
+    /// DESIGN §2.8: of many rules only those that say something are shown, the nearest first.
+    #[test]
+    fn at_most_eight_misses_are_shown_the_nearest_first() {
+        let wanted = format!("`{}the end`", "é".repeat(200));
+        let miss = || Some(evidence("text", &wanted, "none of them in 3 bytes of text"));
+        let mut rules: Vec<v1::RuleExplanation> =
+            (1..=20).map(|at| rule(at, &format!("miss-{at}"), at % 5, Vec::new(), miss())).collect();
+        rules.push(rule(21, "late", 1, vec![evidence("status", "404", "404")], None));
+        let mut decided = rule(22, "decided", 1, vec![evidence("status", "404", "404")], None);
+        decided.selected = true;
+        rules.push(decided);
+        let ids: Vec<&str> = nearest(&rules).iter().map(|it| it.rule_id.as_str()).collect();
+        let expected = [
+            "decided", "late", "miss-4", "miss-9", "miss-14", "miss-19", "miss-3", "miss-8", "miss-13",
+            "miss-18",
+        ];
+        assert_eq!(ids, expected);
+
+        let response = v1::ExplainResponse { rules, ..Default::default() };
+        let shown = |all| {
+            let (mut out, written) = Out::captured(Format::Table);
+            render(&mut out, "x", &response, all).expect("memory");
+            written.text()
+        };
+        assert!(shown(false).contains("12 rules further from a match"), "{}", shown(false));
+        assert!(!shown(false).contains("the end"), "what is long is cut");
+        assert!(
+            shown(true).contains("miss-20")
+                && shown(true).replace(['\n', ' '], "").contains("theend")
+                && !shown(true).contains("further"),
+            "{}",
+            shown(true)
+        );
     }
 
     #[test]

@@ -81,13 +81,16 @@ const FILLERS: [&str; 40] = [
 const BOUNDS: [&str; 3] = ["most", "less", "under"];
 
 /// Words that a reset has to be about.
-const LIMITS: [&str; 14] = [
+const LIMITS: [&str; 17] = [
     "allowance",
+    "budget",
+    "complexity",
     "counter",
     "credits",
     "limit",
     "limits",
     "limited",
+    "points",
     "quota",
     "quotas",
     "rate",

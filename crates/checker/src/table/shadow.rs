@@ -8,8 +8,8 @@ use crate::rule::{Case, Condition, LayerKind, Numbers, is_name, text_ends};
 
 use super::Entry;
 
-/// Names the rules of packs, tenants and projects that are never reached, each with the first rule that hides it. Bundled
-/// rules that a tenant hides are hidden on purpose.
+/// Names the rules of packs, tenants and projects that are never reached, each with the first rule that hides it. What
+/// ships and is hidden by a tenant is hidden on purpose.
 pub(super) fn report(entries: &[Entry], literal: bool, diagnostics: &mut Vec<Diagnostic>) {
     let mut n_named = 0;
     for (at, entry) in entries.iter().enumerate() {
@@ -21,6 +21,10 @@ pub(super) fn report(entries: &[Entry], literal: bool, diagnostics: &mut Vec<Dia
         else {
             continue;
         };
+        // Whoever stands in a higher layer overrules on purpose.
+        if entry.layer == LayerKind::Pack && hiding.layer > LayerKind::Pack {
+            continue;
+        }
         n_named += 1;
         diagnostics.push(Diagnostic {
             severity: Severity::Warning,

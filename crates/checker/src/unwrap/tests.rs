@@ -4,7 +4,10 @@ use health_model::failure::Cause;
 
 use super::*;
 
-fn signals(text: &str, codes: &[&str]) -> (Vec<u16>, Vec<String>, Vec<i64>, Vec<&'static str>, Vec<String>) {
+/// Statuses, codes, JSON-RPC codes, gRPC statuses and SQLSTATEs.
+type Read = (Vec<u16>, Vec<String>, Vec<i64>, Vec<&'static str>, Vec<String>);
+
+fn signals(text: &str, codes: &[&str]) -> Read {
     let map = CodeMap::build(codes.iter().filter_map(|it| normalise(it)));
     let failure = Failure { message: text.to_owned(), ..Failure::default() };
     let signals = read(&failure, &map, true);

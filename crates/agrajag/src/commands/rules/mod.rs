@@ -1,10 +1,11 @@
 //! `agrajag rules …`: rules looked at, checked, scored, and kept in a server's store.
 //!
-//! `validate`, `show` and `test` need no server; `show --effective`, `backtest`, `layers`, `put` and `delete` ask one.
+//! `validate`, `lint`, `schema`, `show` and `test` need no server; `show --effective`, `backtest`, `layers`, `put` and `delete` ask one.
 
 mod backtest;
 mod bars;
 mod layers;
+mod lint;
 mod score;
 mod show;
 mod validate;
@@ -21,6 +22,11 @@ use crate::error::{Error, Exit};
 pub(crate) enum Command {
     /// Check rule files: every error with file, line, column and field. Exit code 2 if there is one.
     Validate(validate::Args),
+    /// Look for rules that can never match, are never reached, match too much or contradict themselves.
+    #[command(after_help = lint::EXIT_CODES)]
+    Lint(lint::Args),
+    /// Print the JSON Schema of rule files, with which editors complete and check them.
+    Schema,
     /// List the rules in the order in which they are tried, with the layer each comes from.
     Show(show::Args),
     /// Score labelled failures with the rules: coverage, precision, overclaimed, harm. Exit code 1 if a bar is missed.
@@ -42,6 +48,12 @@ pub(crate) enum Command {
 pub(crate) async fn run(command: Command, context: &mut Context) -> Result<Exit, Error> {
     match command {
         Command::Validate(args) => validate::run(&args, context),
+        Command::Lint(args) => lint::run(&args, context),
+        Command::Schema => {
+            context.out.text(checker::schema::TEXT)?;
+            context.out.flush()?;
+            Ok(Exit::Ok)
+        }
         Command::Show(args) => show::run(args, context).await,
         Command::Test(args) => score::run(&args, context),
         Command::Backtest(args) => backtest::run(args, context).await,

@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// A file of labelled failures, one JSON object a line (see below); `-` is standard input.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<String>,
-    /// The rule packs in force: no pack ships yet.
+    /// The rule packs in force: `all` that ship, or `none`, the bundled twelve rules alone.
     #[arg(long, value_name = "PACKS", default_value = "all")]
     packs: Packs,
     /// The specification's letter: no aliases of exception names, and an absent `healthAction` means none.
