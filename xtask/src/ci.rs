@@ -5,7 +5,7 @@
 use anyhow::Result;
 
 use crate::test::{Outcome, Part, Suite};
-use crate::{arch, check, codegen, licences, process, proto, requirements, test, tidy};
+use crate::{arch, check, codegen, licences, process, proto, requirements, spawn, test, tidy};
 
 /// Runs every check and prints one table with the time of each.
 pub(crate) fn ci() -> Result<()> {
@@ -19,6 +19,7 @@ pub(crate) fn ci() -> Result<()> {
         Part::run_or_skip("deny", deny),
         Part::run("licences", licences::licences),
         Part::run("requirements", || requirements::report(false)),
+        Part::run("corpus", || spawn::corpus(&["--check".to_owned()])),
         Part::run("test", || test::test(Suite::All, &[])),
     ];
     test::summarise(&parts)

@@ -77,15 +77,21 @@ enum Verb {
     /// Start or stop a PostgreSQL cluster that outlives the command.
     #[command(subcommand)]
     Pg(PgVerb),
-    /// Score files of recorded failures: `agrajag rules test` of the working tree.
+    /// Bring the accuracy page and the snapshots of the packs up to date; with files, score those failures.
     Corpus {
-        /// Passed on: files and options.
+        /// `--check` to compare only; `--baselines FILE…`; or files and options of `agrajag rules test`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-    /// Run the benchmark of the working tree, in release.
+    /// Run the benchmark of the working tree, in release; `classify` measures the rules alone.
     Bench {
         /// Passed on.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Mutate rule files (`rules`) or failures (`classify`) until time is up or something breaks, in release.
+    Fuzz {
+        /// Passed on: `--minutes N`, `--seed N`, the target.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
@@ -172,5 +178,6 @@ fn run(verb: Verb) -> Result<()> {
         Verb::Pg(PgVerb::Down) => pg::down(),
         Verb::Corpus { args } => spawn::corpus(&args),
         Verb::Bench { args } => spawn::bench(&args),
+        Verb::Fuzz { args } => spawn::fuzz(&args),
     }
 }

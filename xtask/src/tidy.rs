@@ -5,6 +5,7 @@
 
 mod errors;
 mod manifests;
+mod rows;
 mod rust;
 mod snapshots;
 mod text;
@@ -55,6 +56,7 @@ pub(crate) fn tidy() -> Result<()> {
     complaints.extend(text::links(&files));
     complaints.extend(text::changelog(&files));
     complaints.extend(errors::pages(&files));
+    complaints.extend(rows::rows(&files));
     if complaints.is_empty() {
         println!("tidy: {} files", files.len());
         return Ok(());

@@ -50,7 +50,8 @@ fn main() -> Result<()> {
     }
     let kept: Vec<String> = corpus.families.iter().map(|it| format!("{}.txt", it.name)).collect();
     for entry in fs::read_dir(root.join(SNAPSHOTS)).context("cannot read the snapshots")? {
-        let (path, name) = (entry.as_ref().map(fs::DirEntry::path), entry.as_ref().map(fs::DirEntry::file_name));
+        let (path, name) =
+            (entry.as_ref().map(fs::DirEntry::path), entry.as_ref().map(fs::DirEntry::file_name));
         if let (Ok(path), Ok(name)) = (path, name)
             && !kept.iter().any(|it| name.to_str() == Some(it))
         {
@@ -64,7 +65,8 @@ fn main() -> Result<()> {
         bail!("stale: {}; run `cargo xtask corpus` and look at what changed", stale.join(", "));
     }
     let rows = corpus.rows().len();
-    let told = if stale.is_empty() { "nothing changed".to_owned() } else { format!("changed {}", stale.join(", ")) };
+    let told =
+        if stale.is_empty() { "nothing changed".to_owned() } else { format!("changed {}", stale.join(", ")) };
     writeln!(std::io::stdout(), "corpus: {rows} rows, {} rules; {told}", way.n_rules())?;
     Ok(())
 }

@@ -17,7 +17,8 @@ pub const END: &str = "<!-- end of what is generated -->";
 /// The lines are missing, or in the wrong order.
 pub fn replaced(text: &str, part: &str) -> Result<String> {
     let (before, rest) = text.split_once(BEGIN).with_context(|| format!("lacks the line `{BEGIN}`"))?;
-    let (_, after) = rest.split_once(END).with_context(|| format!("lacks the line `{END}` below the first"))?;
+    let (_, after) =
+        rest.split_once(END).with_context(|| format!("lacks the line `{END}` below the first"))?;
     Ok(format!("{before}{BEGIN}\n\n{}\n\n{END}{after}", part.trim()))
 }
 

@@ -38,7 +38,13 @@ pub fn short(corpus: &Corpus) -> String {
         "| | answered of what could be told | right of what was answered | claimed of what nobody could tell |\n|---|---|---|---|\n",
     );
     for (name, score, _) in ways(&rows) {
-        let _ = writeln!(text, "| {name} | {} | {} | {} |", coverage(&score), precision(&score), overclaimed(&score));
+        let _ = writeln!(
+            text,
+            "| {name} | {} | {} | {} |",
+            coverage(&score),
+            precision(&score),
+            overclaimed(&score)
+        );
     }
     text
 }
@@ -153,7 +159,9 @@ fn confusion(got: &[(&Row, Got)]) -> String {
         }
         text.push('\n');
     }
-    text.push_str("\nA row with two labels stands under its first one, also where the second is what it got.\n");
+    text.push_str(
+        "\nA row with two labels stands under its first one, also where the second is what it got.\n",
+    );
     text
 }
 
