@@ -3,6 +3,7 @@
 //! Owns no opinion: a fact is read or derived, never judged. Costly facts are computed at most once, and only when a
 //! rule asks for them. No fact is an HTTP status guessed from prose.
 
+mod finder;
 mod literals;
 mod providers;
 
@@ -142,7 +143,7 @@ impl<'a> Facts<'a> {
         let failure = self.failure;
         let from_body = match failure.error_code {
             Some(_) => None,
-            None => self.body_code.get_or_init(|| body_code(&failure.body)).as_deref(),
+            None => self.body_code.get_or_init(|| self.code_of_body()).as_deref(),
         };
         let rpc = self.rpc_code.get_or_init(|| failure.json_rpc_code.map(|it| it.to_string())).as_deref();
         let other = [failure.grpc_status.as_deref(), failure.sql_state.as_deref(), rpc, from_body];
@@ -233,6 +234,25 @@ impl<'a> Facts<'a> {
         self.json.get_or_init(|| json_in(body).or_else(|| json_in(message))).as_ref()
     }
 
+    /// Whether an object of the JSON may have this key. Reading the JSON costs more than looking for the name.
+    pub(crate) fn may_have_key(&self, key: &str) -> bool {
+        // A name may be written with escapes.
+        let has = |text: &str| text.contains(key) || text.contains("\\u");
+        has(&self.failure.body) || has(&self.failure.message)
+    }
+
+    /// `error.code` of a JSON body, as text.
+    fn code_of_body(&self) -> Option<String> {
+        if !self.failure.body.trim_start().starts_with('{') || !self.may_have_key("code") {
+            return None;
+        }
+        match self.json()?.get("error")?.get("code")? {
+            serde_json::Value::String(code) => Some(code.clone()),
+            serde_json::Value::Number(code) => Some(code.to_string()),
+            _ => None,
+        }
+    }
+
     /// The texts that `bodyContains` and `text` see: the message, the causes' messages, the first 16 KiB of the body, and
     /// unless literal the end of the error stream.
     pub fn texts(&self) -> impl Iterator<Item = (&'static str, &'a str)> {
@@ -257,7 +277,7 @@ impl<'a> Facts<'a> {
     /// Whether one of the needles is in the text.
     #[must_use]
     pub fn contains_any(&self, needles: &Needles) -> bool {
-        if needles.ids.is_empty() || self.lexicon.literals.is_slow() {
+        if needles.ids.is_empty() {
             return needles.texts().iter().any(|it| self.place_of(it, needles.case()).is_some());
         }
         needles.mask.meets(&self.found)
@@ -266,8 +286,7 @@ impl<'a> Facts<'a> {
     /// Whether an expression is in the text. It is tried only where one of the texts is that it needs.
     #[must_use]
     pub fn matches(&self, pattern: &Pattern) -> bool {
-        let may =
-            pattern.mask.is_empty() || self.lexicon.literals.is_slow() || pattern.mask.meets(&self.found);
+        let may = pattern.mask.is_empty() || pattern.mask.meets(&self.found);
         may && self.texts().any(|(_, text)| pattern.is_in(text))
     }
 
@@ -277,24 +296,6 @@ impl<'a> Facts<'a> {
         let literal = Literal::new(needle, case);
         self.texts().find(|(_, text)| literal.is_in(text)).map(|(place, _)| place)
     }
-}
-
-/// `error.code` of a JSON object, as text.
-fn body_code(body: &str) -> Option<String> {
-    match json_whole(body)?.get("error")?.get("code")? {
-        serde_json::Value::String(code) => Some(code.clone()),
-        serde_json::Value::Number(code) => Some(code.to_string()),
-        _ => None,
-    }
-}
-
-/// A text that is a JSON object or list as a whole.
-fn json_whole(text: &str) -> Option<serde_json::Value> {
-    let text = limits::head(text, limits::MAX_MATCHED_BYTES).trim();
-    if !text.starts_with(['{', '[']) {
-        return None;
-    }
-    serde_json::from_str(text).ok()
 }
 
 /// The first JSON object or list of a text, whatever stands around it. Few places are tried.

@@ -1,9 +1,8 @@
-//! All texts that the rules of a table look for, in one automaton: the cost of looking stays flat as rules grow.
+//! All texts that the rules of a table look for, numbered, and which of them stand in a failure.
 
 use std::collections::BTreeMap;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
-
+use super::finder::Finder;
 use crate::rule::{Case, text_ends, text_is_boundary};
 use crate::unwrap::Bits;
 
@@ -43,7 +42,7 @@ impl Literal {
         }
     }
 
-    /// Whether it is in a text; without an automaton, for explanations and for tables too large for one.
+    /// Whether it is in a text; without a table, for explanations.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         match self.case {
             Case::Exact => text.contains(&self.text),
@@ -58,7 +57,7 @@ impl Literal {
 /// The texts of a table, numbered.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Literals {
-    automaton: Option<AhoCorasick>,
+    finder: Finder,
     literals: Vec<Literal>,
     numbers: BTreeMap<Literal, u32>,
 }
@@ -74,18 +73,12 @@ impl Literals {
         })
     }
 
-    /// Builds the automaton; no text is added after that.
+    /// Builds what finds them; no text is added after that.
     pub(crate) fn finish(&mut self) {
         self.numbers = BTreeMap::new();
-        if self.literals.is_empty() {
-            return;
-        }
-        // Every state takes at most a few dozen bytes, so that the automaton stays within the caches.
-        self.automaton = AhoCorasick::builder()
-            .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .ascii_case_insensitive(true)
-            .build(self.literals.iter().map(|it| &it.text))
-            .ok();
+        let texts: Vec<(String, bool)> =
+            self.literals.iter().map(|it| (it.text.to_ascii_lowercase(), it.begins)).collect();
+        self.finder = Finder::new(texts.iter().map(|(text, begins)| (text.as_str(), *begins)));
     }
 
     /// How many there are.
@@ -93,27 +86,20 @@ impl Literals {
         self.literals.len()
     }
 
-    /// Whether there are too many for one automaton: looking is then done needle by needle, with the same answers.
-    pub(crate) const fn is_slow(&self) -> bool {
-        self.automaton.is_none()
-    }
-
     /// One bit for each text that is there.
     pub(crate) fn find<'a>(&self, texts: impl Iterator<Item = &'a str>) -> Bits {
         let mut found = Bits::with_room(self.literals.len());
-        let Some(automaton) = &self.automaton else { return found };
+        if self.literals.is_empty() {
+            return found;
+        }
+        let mut scratch = Vec::new();
         for text in texts.filter(|it| !it.is_empty()) {
-            for hit in automaton.find_overlapping_iter(text) {
-                let id = hit.pattern().as_u32();
-                if !found.contains(id)
-                    && self
-                        .literals
-                        .get(id as usize)
-                        .is_some_and(|it| it.stands(text, hit.start(), hit.end()))
-                {
+            self.finder.find(text, &mut scratch, |id, from, to| {
+                let stands = |it: &Literal| !found.contains(id) && it.stands(text, from, to);
+                if self.literals.get(id as usize).is_some_and(stands) {
                     found.insert(id);
                 }
-            }
+            });
         }
         found
     }

@@ -81,3 +81,26 @@ fn the_code_of_a_json_body_counts_where_none_was_reported() {
     assert!(codes("error.code", None).is_empty());
     assert!(codes(&"{".repeat(100_000), None).is_empty());
 }
+
+proptest::proptest! {
+    /// Every text that is there is found at every place, and nothing else, whatever its length and whatever begins alike.
+    #[test]
+    fn the_finder_finds_what_is_there(
+        texts in proptest::collection::vec(("[aB é.]{1,7}", proptest::bool::ANY, proptest::bool::ANY), 1..24),
+        text in "[aAbB é.]{0,40}",
+    ) {
+        let mut literals = Literals::default();
+        let mut all = Vec::new();
+        for (needle, begins, closes) in &texts {
+            let stars = format!("{}{needle}{}", if *begins { "" } else { "*" }, if *closes { "" } else { "*" });
+            for literal in [Literal::new(&stars, Case::Words), Literal::new(needle, Case::Exact)] {
+                all.push((literals.number(literal.clone()), literal));
+            }
+        }
+        literals.finish();
+        let found = literals.find([text.as_str()].into_iter());
+        for (id, literal) in all {
+            proptest::prop_assert_eq!(found.contains(id), literal.is_in(&text), "{:?} in {:?}", literal, text);
+        }
+    }
+}

@@ -28,6 +28,9 @@ pub fn derive(failure: &Failure) -> Option<Derived> {
         };
         link.read(failure, &mut best);
     }
+    if let Some(output) = output(failure) {
+        read_text(output, true, None, &mut best);
+    }
     match failure.grpc_status.as_deref() {
         Some("DEADLINE_EXCEEDED") => {
             best.offer(FailureKind::Timeout, Strength::Generic, Source::GrpcStatus("DEADLINE_EXCEEDED"));
@@ -41,6 +44,22 @@ pub fn derive(failure: &Failure) -> Option<Derived> {
         best.offer(FailureKind::NotStarted, Strength::Generic, Source::ExitCode);
     }
     best.found.map(|(_, found)| at_phase(found, failure))
+}
+
+/// What a program printed before it ended: the error stream, or the body of a failure that speaks of a program's end.
+///
+/// A body is read only then: an answer's body is from outside, and a page or a document may hold any phrase.
+fn output(failure: &Failure) -> Option<&str> {
+    const ENDS: [&str; 4] = ["exit status", "exit code", "exited with", "Command failed"];
+    const TYPES: [&str; 5] = ["CalledProcessError", "ExitError", "ProcessError", "ExecaError", "ShellError"];
+    if let Some(stderr) = failure.stderr_tail.as_deref() {
+        return Some(limits::tail(stderr, limits::MAX_MATCHED_BYTES));
+    }
+    let has_ended = failure.exit_code.is_some()
+        || ENDS.iter().any(|it| failure.message.contains(it))
+        || failure.exception_type.as_deref().is_some_and(|name| TYPES.iter().any(|it| name.ends_with(it)));
+    let is_plain = !failure.body.trim_start().starts_with(['{', '[', '<']);
+    (has_ended && is_plain && !failure.body.is_empty()).then_some(failure.body.as_str())
 }
 
 /// The best word so far. A later one of the same strength is further inside, or finer, and wins.

@@ -40,6 +40,10 @@ pub(super) fn longest(text: &str) -> Option<(Nanos, &str)> {
         let mut ahead = cursor;
         let window = match word.to_ascii_lowercase().as_str() {
             "per" | "every" | "each" => length(&mut ahead),
+            "secondly" if is_of_limit(ahead) => {
+                Some(value::SECOND * if before.eq_ignore_ascii_case("ten") { 10 } else { 1 })
+            }
+            "minutely" => Some(60 * value::SECOND),
             "hourly" => Some(DAY / 24),
             "daily" => Some(DAY),
             "weekly" => Some(7 * DAY),
@@ -75,6 +79,12 @@ fn keep<'a>(
     {
         *best = Some((window, text.get(from..to).unwrap_or_default()));
     }
+}
+
+/// Whether what follows is about a limit: "secondly" also counts a speaker's points.
+fn is_of_limit(mut cursor: Cursor<'_>) -> bool {
+    gap(&mut cursor);
+    ["limit", "limits", "rolling", "quota", "rate"].iter().any(|it| cursor.letters().eq_ignore_ascii_case(it))
 }
 
 /// After "per": "minute", "100 seconds", "1m0s", "_minute_per_project", "-min".

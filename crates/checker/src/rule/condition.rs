@@ -161,7 +161,10 @@ impl Condition {
             Self::BodyShape(shapes) => shapes.contains(&facts.body_shape()),
             Self::Provider(names) => facts.has_provider(names),
             Self::Contains(needles) => facts.contains_any(needles),
-            Self::Json(tests) => facts.json().is_some_and(|it| tests.iter().any(|test| test.holds(it))),
+            Self::Json(tests) => tests.iter().any(|it| {
+                it.key().is_none_or(|key| facts.may_have_key(key))
+                    && facts.json().is_some_and(|json| it.holds(json))
+            }),
             Self::Regex(patterns) => patterns.iter().any(|it| facts.matches(it)),
             Self::Any(branches) => branches.iter().any(|it| it.iter().all(|it| it.holds(facts))),
             Self::Not(conditions) => !conditions.iter().all(|it| it.holds(facts)),

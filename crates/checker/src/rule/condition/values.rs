@@ -238,6 +238,13 @@ impl JsonTest {
         &self.pointer
     }
 
+    /// The last name of the pointer that is one of an object for sure, and stands in a JSON text as it is.
+    pub(super) fn key(&self) -> Option<&str> {
+        let is_plain =
+            |it: &&str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphabetic() || it == b'_');
+        self.pointer.rsplit('/').find(is_plain)
+    }
+
     /// The values, of which one must be there; `None` = any.
     #[must_use]
     pub fn values(&self) -> Option<&[Value]> {
