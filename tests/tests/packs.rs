@@ -40,7 +40,7 @@ async fn the_innermost_cause_decides() {
             ),
             Classification::UserSpecificTechnical,
             Fault::UserCredential,
-            Remedy::Reauthenticate,
+            Remedy::AskAdmin,
         ),
         (
             "dead_grant",
@@ -123,6 +123,8 @@ async fn a_refusal_of_the_host_is_no_health_signal() {
         let verdict = server.client.verdict(caller(user), rest("editor"), failure.clone()).await;
         assert_eq!(verdict.durability(), v1::Durability::None, "{verdict:?}");
         assert!(verdict.cooldown.is_none(), "{verdict:?}");
+        assert_eq!((verdict.fault(), verdict.remedy()), (Fault::Unknown, Remedy::PlanWithout), "{verdict:?}");
+        assert!(verdict.text.contains("the user or the host declined this call"), "{}", verdict.text);
     }
     assert_eq!(server.client.state(caller("alice"), rest("editor")).await, ToolState::Ok);
     assert!(server.client.jobs().await.is_empty());

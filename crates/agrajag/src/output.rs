@@ -87,6 +87,11 @@ pub(crate) fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "note: {}", printable(text));
 }
 
+/// As [`note`], for a line that says itself what it is: `warning: …`.
+pub(crate) fn aside(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", printable(line));
+}
+
 /// The text without characters that steer a terminal: line breaks and tabs become spaces, others `?`. Text from outside
 /// is data (DESIGN §2.6).
 pub(crate) fn printable(text: &str) -> String {

@@ -3,6 +3,7 @@
 //! Pure: message in, table or lines out. What a field means stands in the `.proto` files; here is only how it reads.
 
 use agrajag_proto::v1;
+use health_model::Classification;
 
 use crate::args::time::shown;
 use crate::output::printable;
@@ -15,8 +16,9 @@ pub(crate) fn headline(tool: &str, verdict: &v1::Verdict) -> String {
     printable(&format!("{tool}: {class} ({})", verdict.signature))
 }
 
-/// A verdict as a list of name and value, without class and signature: those stand in its headline.
-pub(crate) fn verdict(verdict: &v1::Verdict) -> Table {
+/// A verdict as a list of name and value, without class and signature: those stand in its headline. With `full` the
+/// fields that made the rule match, too.
+pub(crate) fn verdict(verdict: &v1::Verdict, full: bool) -> Table {
     let mut table = Table::list();
     table
         .entry("fault", &word::<v1::Fault>(verdict.fault))
@@ -31,12 +33,12 @@ pub(crate) fn verdict(verdict: &v1::Verdict) -> Table {
     if let Some(cooldown) = &verdict.cooldown {
         table.entry("cooldown", &self::cooldown(cooldown));
     }
-    table.entry("diagnosis", &diagnosis(verdict));
+    table.entry("diagnosis", &diagnosis(verdict)).entry("alike", &alike(verdict));
     if let Some(health) = &verdict.health {
         table.entry("health", &self::health(health));
     }
     table.entry("stored", &word::<v1::Durability>(verdict.durability)).entry("rule", &rule(verdict));
-    for evidence in &verdict.evidence {
+    for evidence in verdict.evidence.iter().filter(|_| full) {
         table.entry("evidence", &self::evidence(evidence));
     }
     table
@@ -211,6 +213,38 @@ fn cooldown(cooldown: &v1::Cooldown) -> String {
 fn diagnosis(verdict: &v1::Verdict) -> String {
     let state = word::<v1::DiagnosisState>(verdict.diagnosis);
     if verdict.job_id.is_empty() { state } else { format!("{state}, job {}", verdict.job_id) }
+}
+
+/// A class in at most ten letters, for a column.
+pub(crate) const fn short_class(class: Classification) -> &'static str {
+    match class {
+        Classification::TechnicallyBroken => "BROKEN",
+        Classification::UserSpecificTechnical => "USER-SPEC",
+        Classification::UserPermission => "PERMISSION",
+        Classification::UserInput => "INPUT",
+        Classification::Intermittent => "INTERMITT",
+        Classification::Working => "WORKING",
+        Classification::Unclear => "UNCLEAR",
+    }
+}
+
+/// The same of a class of the wire; one that has no short name is written out.
+pub(crate) fn short_wire_class(class: i32) -> String {
+    let name = word::<v1::Classification>(class);
+    name.parse().map_or(name, |it| short_class(it).to_owned())
+}
+
+/// That several users failed alike, where the server says so (DESIGN §2.3).
+fn alike(verdict: &v1::Verdict) -> String {
+    let Some(it) = verdict.evidence.iter().find(|it| it.field == "likeFailures") else {
+        return String::new();
+    };
+    let (users, span) = it.seen.split_once(" within ").unwrap_or((&it.seen, "a short time"));
+    let what = match verdict.diagnosis() {
+        v1::DiagnosisState::Enqueued | v1::DiagnosisState::Coalesced => "the tool is being looked at",
+        _ => "a look at the tool was asked for before",
+    };
+    format!("{users} failed alike within {span}: {what}")
 }
 
 fn health(health: &v1::HealthSummary) -> String {

@@ -17,17 +17,29 @@ pub(crate) struct Table {
     head: Vec<String>,
     rows: Vec<Vec<String>>,
     indent: usize,
+    kept: Vec<usize>,
 }
 
 impl Table {
     /// A table with a head.
     pub(crate) fn new<const N: usize>(head: [&str; N]) -> Self {
-        Self { head: head.iter().map(|&it| it.to_owned()).collect(), rows: Vec::new(), indent: 0 }
+        Self {
+            head: head.iter().map(|&it| it.to_owned()).collect(),
+            rows: Vec::new(),
+            indent: 0,
+            kept: Vec::new(),
+        }
+    }
+
+    /// Columns, from 0, that stay in one line as long as the others can give way: names that people copy.
+    pub(crate) fn keep<const N: usize>(mut self, columns: [usize; N]) -> Self {
+        self.kept = columns.to_vec();
+        self
     }
 
     /// A list of name and value, indented by two.
     pub(crate) fn list() -> Self {
-        Self { head: Vec::new(), rows: Vec::new(), indent: 2 }
+        Self { head: Vec::new(), rows: Vec::new(), indent: 2, kept: Vec::new() }
     }
 
     /// Adds a row.
@@ -61,7 +73,7 @@ impl Table {
         let wanted: Vec<usize> = (0..n_columns)
             .map(|column| all.iter().filter_map(|it| it.get(column)).map(|it| len(it)).max().unwrap_or(0))
             .collect();
-        let widths = fit(wanted, width.saturating_sub(self.indent + GAP * (n_columns - 1)));
+        let widths = fit(wanted, width.saturating_sub(self.indent + GAP * (n_columns - 1)), &self.kept);
         let mut text = String::new();
         for cells in all {
             let wrapped: Vec<Vec<String>> =
@@ -95,13 +107,15 @@ fn len(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Takes from the widest column until the sum fits, but leaves each its minimum.
-fn fit(mut widths: Vec<usize>, room: usize) -> Vec<usize> {
-    while widths.iter().sum::<usize>() > room {
-        let Some(widest) = widths.iter_mut().max_by_key(|it| **it).filter(|it| **it > MIN_COLUMN) else {
-            break;
-        };
-        *widest -= 1;
+/// Takes from the widest column until the sum fits, from those that are kept last, but leaves each its minimum.
+fn fit(mut widths: Vec<usize>, room: usize, kept: &[usize]) -> Vec<usize> {
+    for spares in [kept, &[]] {
+        while widths.iter().sum::<usize>() > room {
+            let others = widths.iter_mut().enumerate().filter(|(at, _)| !spares.contains(at));
+            let widest = others.map(|(_, it)| it).max_by_key(|it| **it);
+            let Some(widest) = widest.filter(|it| **it > MIN_COLUMN) else { break };
+            *widest -= 1;
+        }
     }
     widths
 }
@@ -118,20 +132,31 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
         if !line.is_empty() {
             line.push(' ');
         }
-        let mut rest = word.chars().peekable();
-        while rest.peek().is_some() {
+        let mut rest = word;
+        while !rest.is_empty() {
             let room = width - len(&line);
-            if room == 0 {
+            let (part, behind) = match rest.char_indices().nth(room) {
+                None => (rest, ""),
+                Some((end, _)) => rest.split_at(break_before(rest, end)),
+            };
+            line.push_str(part);
+            rest = behind;
+            if !rest.is_empty() {
                 lines.push(std::mem::take(&mut line));
-                continue;
             }
-            line.extend(rest.by_ref().take(room));
         }
     }
     if !line.is_empty() || lines.is_empty() {
         lines.push(line);
     }
     lines
+}
+
+/// Where a word that is too long is broken: behind the last mark between its parts, unless that leaves a short line.
+fn break_before(word: &str, end: usize) -> usize {
+    let head = word.get(..end).unwrap_or_default();
+    let mark = head.rfind(['-', '_', '/', '.', ':']).map(|it| it + 1);
+    mark.filter(|it| *it * 3 > end).unwrap_or(end)
 }
 
 /// State words in the colours that people expect.
@@ -178,6 +203,22 @@ mod tests {
         assert!(text.lines().all(|it| len(it) <= 40), "{text}");
         assert_eq!(text.matches('x').count(), 150 + 1, "the x of `text` and every other");
         assert!(!text.contains("none"));
+    }
+
+    #[test]
+    fn a_name_is_broken_between_its_parts_and_a_kept_one_not_at_all() {
+        let mut table = Table::new(["RULE", "SIGNATURE", "NOTE"]);
+        let (rule, signature) = ("dev-github-no-reason", "github-changed-meanwhile");
+        table.row([rule, signature, "some words behind it"]);
+        insta::assert_snapshot!(table.render(50, false), @r"
+        RULE              SIGNATURE        NOTE
+        dev-github-no-    github-changed-  some words
+        reason            meanwhile        behind it
+        ");
+        let table = table.keep([0]);
+        assert!(table.render(44, false).contains(rule), "{}", table.render(44, false));
+        // There is no room for it at all.
+        assert!(table.render(24, false).lines().all(|it| len(it) <= 30), "{}", table.render(24, false));
     }
 
     #[test]

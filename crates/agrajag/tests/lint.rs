@@ -46,16 +46,31 @@ fn lint_names_what_is_hardly_meant() {
     assert_eq!(code(&owes), 1);
     assert!(stdout(&owes).contains("[note-missing]"), "{}", stdout(&owes));
 
+    // A shadow is no mistake, and it is told.
+    let shadow = path("shadow.yaml", &format!("shadow: true\n{}", rule("{ code: [vault_sealed] }")));
+    let output = run(&["rules", "lint", &shadow]);
+    assert_eq!(code(&output), 0, "{}", stdout(&output));
+    assert!(
+        stdout(&output).starts_with(&format!("{shadow}: `shadow: true`, in force for nobody")),
+        "{}",
+        stdout(&output)
+    );
+    assert_eq!(
+        json(&run(&["rules", "lint", &shadow, "--output", "json"]))["shadows"],
+        serde_json::json!([shadow])
+    );
+    assert!(stdout(&run(&["rules", "validate", &shadow])).contains("in force for nobody"));
+
     let refused = run(&["rules", "lint", &path("refused.yaml", "rules: []\n")]);
     assert_eq!(code(&refused), 2, "{}", stdout(&refused));
     assert_eq!(code(&run(&["rules", "lint", "no/such/file.yaml"])), 2);
     assert_eq!(code(&run(&["rules", "lint"])), 2);
 }
 
-/// The packs of the program have no errors either.
+/// The packs of the program keep to what is asked of others.
 #[test]
 fn the_shipped_packs_can_be_looked_at() {
-    let output = run(&["rules", "lint", "--shipped", "--errors-only"]);
+    let output = run(&["rules", "lint", "--shipped"]);
     assert_eq!(code(&output), 0, "{}", stdout(&output));
 }
 

@@ -201,6 +201,95 @@ fn test_ends_with_one_where_a_bar_is_missed() {
     assert!(stderr(&output).contains("0.93"), "{}", stderr(&output));
 }
 
+/// A retry time that is another one names its row, and has a bar.
+#[test]
+fn test_names_rows_with_another_retry_time() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let corpus = dir.path().join("corpus.jsonl");
+    let row = |id: &str, header: &str| {
+        format!(
+            r#"{{"id": "{id}", "tool": {{"name": "t"}}, "error": {{"httpStatus": 429, "headers": {{"retry-after": "{header}"}}}}, "expected": {{"classification": "INTERMITTENT", "retryAfter": "PT20S"}}}}"#
+        )
+    };
+    std::fs::write(&corpus, [row("good", "20"), row("late", "90")].join("\n")).expect("written");
+    let corpus = corpus.to_str().expect("UTF-8");
+    let score = json(&run(&["rules", "test", corpus, "--output", "json"]));
+    assert_eq!(score["retry_errors"].as_u64(), Some(1));
+    assert_eq!(
+        score["retry_misses"],
+        serde_json::json!([{"id": "late", "wanted": "PT20S", "got": "PT90S", "rule_id": score["retry_misses"][0]["rule_id"]}])
+    );
+    let text = stdout(&run(&["rules", "test", corpus, "--misses", "1"]));
+    assert!(text.contains("RETRY AFTER") && text.contains("late     PT20S        PT90S"), "{text}");
+    let text = stdout(&run(&["rules", "test", corpus]));
+    assert!(text.contains("1 with another retry time: `--misses N`"), "{text}");
+
+    assert_eq!(code(&run(&["rules", "test", corpus, "--max-retry-errors", "1"])), 0);
+    let output = run(&["rules", "test", corpus, "--max-retry-errors", "0"]);
+    assert_eq!(code(&output), 1);
+    assert!(
+        stdout(&output).ends_with("\nmissed: retry errors are 1, above --max-retry-errors 0\n"),
+        "{}",
+        stdout(&output)
+    );
+}
+
+/// A misspelt field of a row, and what is found in the rules, is told besides: the score stays what it is.
+#[test]
+fn test_tells_what_it_passes_over() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).expect("written");
+        path.to_str().expect("UTF-8").to_owned()
+    };
+    let row = r#"{"id": "a", "tool": {"name": "t"}, "error": {"mesage": "zzz"}, "expected": "UNCLEAR"}"#;
+    let corpus = path("corpus.jsonl", &[row, row].join("\n"));
+    let rules = path(
+        "mine.yaml",
+        "shadow: true\npatterns:\n  - id: a\n    mach: {}\n    signature: a\n    classification: UNCLEAR\n",
+    );
+    let told = format!(
+        "warning: `{corpus}`: line 1 and 1 more: `error.mesage` is unknown and passed over; is `message` meant?"
+    );
+    let output = run(&["rules", "test", &corpus]);
+    assert_eq!((code(&output), stderr(&output)), (0, format!("{told}\n")));
+    let output = run(&["rules", "test", &corpus, "--rules", &rules, "--output", "json"]);
+    assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
+    let warnings = json(&output)["warnings"].clone();
+    assert_eq!(warnings[0], told.as_str());
+    assert!(warnings[1].as_str().is_some_and(|it| it.contains(":4:5: error: rule `a`")), "{warnings}");
+    assert!(warnings[2].as_str().is_some_and(|it| it.contains("shadow: `true`")), "{warnings}");
+    assert_eq!(warnings.as_array().map(Vec::len), Some(3));
+}
+
+/// Of a shadow nothing is in the list, and why is told besides.
+#[test]
+fn show_tells_of_a_shadow() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let rules = dir.path().join("shadow.yaml");
+    let text = "shadow: true\npatterns:\n  - id: mine\n    before: first\n    match: { httpStatus: 403 }\n    signature: mine\n    classification: UNCLEAR\n";
+    std::fs::write(&rules, text).expect("written");
+    let output = run(&["rules", "show", "--rules", rules.to_str().expect("UTF-8")]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(!stdout(&output).contains(" mine "), "{}", stdout(&output));
+    assert!(stderr(&output).contains("SHADOW: the layer of tenant"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("1 rule in force for nobody"), "{}", stderr(&output));
+}
+
+/// Ids of rules stay whole, so that they can be copied, and the list stays in its width.
+#[test]
+fn show_breaks_no_id() {
+    let text = stdout(&run(&["rules", "show"]));
+    let shown = json(&run(&["rules", "show", "--output", "json"]));
+    for rule in shown["rules"].as_array().expect("rules") {
+        let id = rule["ruleId"].as_str().expect("an id");
+        assert!(text.lines().any(|it| it.split_whitespace().nth(1) == Some(id)), "{id}");
+    }
+    assert!(text.lines().all(|it| it.chars().count() <= 100), "{text}");
+    assert!(text.contains(" USER-SPEC") && !text.contains("USER_SPEC"), "{text}");
+}
+
 /// R103, R107: each rule is shown with its layer, and the file and line that it stands in.
 #[test]
 fn show_names_file_and_line_of_each_rule() {

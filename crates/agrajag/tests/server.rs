@@ -123,6 +123,45 @@ fn a_hook_gets_the_rendering_alone() {
     assert_eq!((code(&without), stdout(&without).as_str()), (2, ""));
 }
 
+/// DESIGN §2.3: on the third user's like failure `check` says so, asked or not.
+#[test]
+fn like_failures_of_several_users_are_told() {
+    let serving = Serving::start(&["--store", "memory:"]);
+    let check = |user: &str, more: &[&str]| {
+        let line =
+            ["check", "--tool", "crm", "--http-status", "401", "--message", "token expired", "--user", user];
+        serving.run(&[&line[..], more].concat())
+    };
+    assert!(!stdout(&check("a", &[])).contains("alike"), "{}", stdout(&check("a", &[])));
+    check("b", &[]);
+    let third = stdout(&check("c", &[]));
+    assert!(
+        third.contains("  alike         3 users failed alike within ")
+            && third.contains(": the tool is being looked at"),
+        "{third}"
+    );
+    let fourth = json(&check("d", &["--output", "json"]));
+    let evidence = fourth["verdict"]["evidence"].as_array().expect("evidence");
+    assert!(evidence.iter().any(|it| it["field"] == "likeFailures"), "{fourth}");
+}
+
+/// A layer that is in force for nobody is marked; of one that lost a rule every answer says so, without two prefixes.
+#[test]
+fn a_shadow_and_a_skipped_rule_are_told() {
+    let serving = Serving::start(&["--store", "memory:"]);
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let file = dir.path().join("layer.yaml");
+    let rule = "patterns:\n  - id: a\n    before: first\n    match: { httpStatus: 418 }\n    signature: a\n    classification: UNCLEAR\n";
+    std::fs::write(&file, format!("shadow: true\n{rule}")).expect("written");
+    let path = file.to_str().expect("UTF-8");
+    let put = serving.run(&["rules", "put", path, "--tenant", "acme"]);
+    assert!(stdout(&put).contains("no: SHADOW"), "{}{}", stdout(&put), stderr(&put));
+    let layers = serving.json(&["rules", "layers", "--tenant", "acme"]);
+    assert_eq!(layers["layers"][0]["shadow"], true, "{layers}");
+    let shown = serving.run(&["rules", "show", "--effective", "--tenant", "acme"]);
+    assert!(stderr(&shown).contains("SHADOW: the layer of tenant acme says"), "{}", stderr(&shown));
+}
+
 /// A report from standard input: a program writes JSON, a person lays flags over it.
 #[test]
 fn a_report_comes_from_standard_input() {
@@ -235,6 +274,11 @@ fn events_watches_and_layers() {
             .any(|it| { it["ruleId"] == "http-403" && it["origin"] == "RULE_ORIGIN_TENANT" })
     );
     let layers = serving.run(&["rules", "layers", "--tenant", "acme", "--yaml"]);
+    assert!(
+        stdout(&layers).contains("IN FORCE") && !stdout(&layers).contains("SHADOW"),
+        "{}",
+        stdout(&layers)
+    );
     assert!(stdout(&layers).contains("account_suspended"), "{}", stdout(&layers));
     let explained = serving.run(&[
         "explain",

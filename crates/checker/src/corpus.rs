@@ -7,10 +7,14 @@
 mod baseline;
 mod row;
 mod score;
+mod unknown;
 
 pub use baseline::Baseline;
 pub use row::{Certainty, EXAMPLE, Expected, Row, RowError, RowFault, parse_row, parse_rows};
-pub use score::{Got, Miss, OfCertainty, OfClass, OfUnclear, Score, got, line, score, score_baseline};
+pub use score::{
+    Got, Miss, OfCertainty, OfClass, OfUnclear, RetryMiss, Score, got, line, score, score_baseline,
+};
+pub use unknown::{UnknownField, unknown_fields};
 
 #[cfg(test)]
 mod tests;

@@ -15,6 +15,7 @@
 //!    (`promotion`).
 
 mod advice;
+mod alone;
 mod finding;
 mod promotion;
 mod safety;
@@ -36,6 +37,7 @@ use crate::table::RuleTable;
 use finding::Finding;
 
 pub use crate::retry::retry_after;
+pub use alone::decide_alone;
 pub use safety::retry_safety;
 
 /// What a rule without `healthAction` does (C4).
@@ -266,7 +268,7 @@ fn act(call: Call<'_>, finding: &Finding<'_>, place: &Place<'_>) -> Decision {
     let unclear = is_unclear.then(|| JobRequest {
         key: key.clone(),
         signature: finding.signature.to_string(),
-        key_user: place.user.filter(|_| scope::is_auth_family(call.failure)).map(str::to_owned),
+        key_user: place.user.filter(|_| finding.told.is_auth()).map(str::to_owned),
         user_id: call.caller.user_id.clone(),
         session_id: call.caller.session_id.clone(),
         detail: redact::detail(call.failure),
@@ -347,7 +349,7 @@ fn fresh_diagnosis<'a>(call: Call<'_>, finding: &Finding<'_>, place: &Place<'a>)
     let diagnosis = document.last_diagnosis.as_ref()?;
     let is_of_caller = diagnosis.user_id.as_deref() == call.caller.user_id.as_deref();
     // What was found of one user says nothing about another.
-    let is_personal = scope::is_auth_family(call.failure)
+    let is_personal = finding.told.is_auth()
         || diagnosis.classification.is_never_health()
         || diagnosis.classification == Classification::UserSpecificTechnical;
     let is_fresh = call.now - diagnosis.at < call.policy.fresh_diagnosis;
@@ -413,10 +415,20 @@ fn verdict(call: Call<'_>, finding: &Finding<'_>, place: &Place<'_>, answer: Ans
     let retry = retry(call, finding, place, class, answer.until);
     let is_own_class = class == finding.classification;
     let fault = finding.fault.filter(|_| is_own_class).unwrap_or_else(|| advice::fault(call, class, finding));
-    let remedy = finding
-        .remedy
-        .filter(|_| is_own_class)
-        .unwrap_or_else(|| advice::remedy(call, class, answer.diagnosis, finding.dispatch_code));
+    let reason = advice::reason(class, finding);
+    let remedy = finding.remedy.filter(|_| is_own_class).unwrap_or_else(|| {
+        let basis = retry.map(|(_, basis)| basis);
+        advice::remedy(call, class, reason, answer.diagnosis, basis, finding.dispatch_code)
+    });
+    let failed = Failed {
+        tool: &tool.name,
+        signature: &finding.signature,
+        classification: class,
+        reason,
+        remedy,
+        retry,
+        is_health_signal: true,
+    };
     Verdict {
         classification: class,
         signature: finding.signature.to_string(),
@@ -431,16 +443,8 @@ fn verdict(call: Call<'_>, finding: &Finding<'_>, place: &Place<'_>, answer: Ans
         scope: place.key.as_ref().map(|it| it.scope),
         cooldown: answer.cooldown,
         diagnosis: answer.diagnosis,
-        model_text: words::failure_text(&Failed {
-            tool: &tool.name,
-            signature: &finding.signature,
-            classification: class,
-            remedy,
-            retry,
-            is_health_signal: true,
-            is_unknown_tool: false,
-        }),
-        user_hint: advice::user_hint(call, class, remedy),
+        model_text: words::failure_text(&failed),
+        user_hint: words::user_hint(&failed),
         is_health_signal: true,
     }
 }

@@ -3,9 +3,10 @@
 //! A dry run: nothing is decided and nothing is written.
 
 use health_model::verdict::Evidence;
-use health_model::{Classification, Failure, Tool};
+use health_model::{Classification, Failure, NotFoundOf, Tool};
 
-use crate::rule::{LayerKind, Rule};
+use crate::facts::Facts;
+use crate::rule::{BodyShape, Condition, LayerKind, Rule, shown};
 use crate::table::{Entry, RuleTable};
 
 /// How a table reads one failure.
@@ -50,12 +51,13 @@ pub enum Outcome {
     Failed {
         /// The first one, as written in `match`.
         field: &'static str,
-        /// What it looks for.
+        /// What it looks for, cut.
         wanted: String,
         /// What is there: from outside, cut and masked.
         seen: String,
-        /// How many conditions held before it: the rules that nearly matched have many.
-        n_held: usize,
+        /// Those that held and say something of this failure: the rules that nearly matched have some. What holds for
+        /// nearly every failure (a `not`, a `target`, what a reporter has to deny) is left out.
+        held: Vec<Evidence>,
     },
 }
 
@@ -83,17 +85,36 @@ pub fn explain(table: &RuleTable, tool: &Tool, failure: &Failure) -> Explanation
     Explanation { kind: facts.derived().map(ToString::to_string), rules }
 }
 
-fn outcome(rule: &Rule, facts: &crate::facts::Facts<'_>) -> Outcome {
-    match rule.conditions.iter().position(|it| !it.holds(facts)) {
+fn outcome(rule: &Rule, facts: &Facts<'_>) -> Outcome {
+    match rule.conditions.iter().find(|it| !it.holds(facts)) {
         None => Outcome::Matched { evidence: rule.conditions.iter().map(|it| it.evidence(facts)).collect() },
-        Some(n_held) => match rule.conditions.get(n_held) {
-            None => Outcome::Matched { evidence: Vec::new() },
-            Some(failed) => Outcome::Failed {
-                field: failed.field(),
-                wanted: failed.wanted(),
-                seen: failed.seen(facts),
-                n_held,
+        Some(failed) => Outcome::Failed {
+            field: failed.field(),
+            wanted: shown(failed.wanted()),
+            seen: shown(failed.seen(facts)),
+            held: {
+                let held = rule.conditions.iter().filter(|it| says_something(it, facts) && it.holds(facts));
+                held.map(|it| it.evidence(facts)).collect()
             },
         },
+    }
+}
+
+/// Whether it tells something of this failure that a condition holds: it would not for a failure of which nothing is said.
+fn says_something(condition: &Condition, facts: &Facts<'_>) -> bool {
+    match condition {
+        Condition::Not(_)
+        | Condition::Target(_)
+        | Condition::IsError(false)
+        | Condition::SchemaViolation(false) => false,
+        Condition::NotFoundOf(NotFoundOf::Endpoint) => facts.failure().not_found_of.is_some(),
+        Condition::BodyShape(_) => {
+            matches!(facts.body_shape(), BodyShape::Json | BodyShape::Html | BodyShape::Xml)
+        }
+        Condition::Any(branches) => {
+            let mut held = branches.iter().filter(|it| it.iter().all(|it| it.holds(facts)));
+            held.any(|it| it.iter().any(|it| says_something(it, facts)))
+        }
+        _ => true,
     }
 }

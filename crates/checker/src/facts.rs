@@ -286,7 +286,9 @@ impl<'a> Facts<'a> {
     /// Whether an expression is in the text. It is tried only where one of the texts is that it needs.
     #[must_use]
     pub fn matches(&self, pattern: &Pattern) -> bool {
-        let may = pattern.mask.is_empty() || pattern.mask.meets(&self.found);
+        let may = pattern.mask.is_empty()
+            || (pattern.mask.meets(&self.found)
+                && pattern.other_masks.iter().all(|it| it.meets(&self.found)));
         may && self.texts().any(|(_, text)| pattern.is_in(text))
     }
 

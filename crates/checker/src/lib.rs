@@ -59,7 +59,7 @@ pub mod schema;
 pub mod table;
 mod unwrap;
 
-pub use decide::{Decision, DefaultAction, Hit, JobRequest, Settings, decide};
+pub use decide::{Decision, DefaultAction, Hit, JobRequest, Settings, decide, decide_alone};
 pub use diagnostic::{Diagnostic, Severity};
 pub use explain::{Explanation, Outcome, RuleExplanation, explain};
 pub use parse::{ParsedLayer, parse};

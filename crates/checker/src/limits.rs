@@ -27,6 +27,18 @@ pub const MAX_SIGNATURE_BYTES: usize = 64;
 /// Bytes of one value to look for: a needle, a name, a code.
 pub const MAX_NEEDLE_BYTES: usize = 512;
 
+/// Bytes to which one expression may compile.
+pub const MAX_COMPILED_BYTES: usize = 256 * 1024;
+
+/// Different expressions of one layer.
+pub const MAX_EXPRESSIONS: usize = 1_000;
+
+/// Bytes of memory of all compiled expressions of one layer. The largest pack takes a quarter of it.
+pub const MAX_EXPRESSION_BYTES: usize = 16 * 1024 * 1024;
+
+/// Steps of looking for rules that are never reached in one table. The packs alone take TODO.
+pub const MAX_COMPARISONS: usize = 5_000_000;
+
 /// Bytes of a rule's note.
 pub const MAX_NOTE_BYTES: usize = 2_000;
 

@@ -10,6 +10,7 @@
 mod conflict;
 mod evidence;
 mod odd;
+mod order;
 mod place;
 mod wide;
 
@@ -181,7 +182,9 @@ pub fn shipped() -> Vec<Source<'static>> {
 /// The second value says whether one of them could not be read as a layer at all.
 #[must_use]
 pub fn lint(sources: &[Source<'_>], options: Options) -> (Vec<Finding>, bool) {
-    let layers: Vec<ParsedLayer> = sources.iter().map(|it| parse(it.kind, it.name, it.text)).collect();
+    let mut layers: Vec<ParsedLayer> = sources.iter().map(|it| parse(it.kind, it.name, it.text)).collect();
+    // What a shadow will be in force as is to be without fault too.
+    layers.iter_mut().for_each(|it| it.is_shadow = false);
     let table = RuleTable::build(layers.iter().filter(|it| !is_shipped(it)), options);
     let known: BTreeSet<&str> = packs::layers()
         .iter()
@@ -199,12 +202,20 @@ pub fn lint(sources: &[Source<'_>], options: Options) -> (Vec<Finding>, bool) {
         for provider in &layer.providers {
             evidence::check(provider, &mut |it| found.push(it.into_finding(source.name, None, &lines)));
         }
+        let is_hidden = |rule: &Rule| {
+            table.diagnostics().iter().any(|it| {
+                it.source == source.name && it.field == "match" && it.rule_id.as_deref() == Some(&*rule.id)
+            })
+        };
         for rule in &layer.rules {
             let mut add = |it: Remark| found.push(it.into_finding(source.name, Some(rule), &lines));
             conflict::check(rule, options.literal, &mut add);
             conflict::check_providers(rule, &known, &mut add);
             wide::check(rule, &mut add);
             odd::check(rule, &mut add);
+            if layer.kind > LayerKind::Pack && !is_hidden(rule) {
+                order::check(rule, source.name, &table, options.literal, &mut add);
+            }
             if layer.kind == LayerKind::Pack {
                 odd::check_pack(rule, &mut add);
                 let owner = ids.entry(rule.id.clone()).or_insert_with(|| base_name(source.name).to_owned());

@@ -8,6 +8,7 @@
 //! Owns the format. Knows nothing of other layers: merging, `before:` and shadowing are [`table`](crate::table)'s.
 
 mod duration;
+mod expressions;
 mod fields;
 mod locate;
 mod matcher;
@@ -23,10 +24,12 @@ use crate::facts::Provider;
 use crate::limits;
 use crate::rule::{LayerKind, Rule};
 
+use expressions::Expressions;
 use locate::Report;
 use node::{Node, Step};
 
 pub use duration::parse_duration;
+pub(crate) use fields::nearest;
 
 /// One layer of rules, as parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +55,25 @@ impl ParsedLayer {
     #[must_use]
     pub fn n_errors(&self) -> usize {
         self.diagnostics.iter().filter(|it| it.severity == Severity::Error).count()
+    }
+
+    /// The layer to try out, with a warning if it says `shadow: true`: as a shadow it would change nothing, and what it would
+    /// change is the question.
+    #[must_use]
+    pub fn tried(mut self) -> Self {
+        if std::mem::take(&mut self.is_shadow) {
+            self.diagnostics.push(Diagnostic {
+                severity: Severity::Warning,
+                source: self.source.clone(),
+                line: 0,
+                column: 0,
+                field: "shadow".to_owned(),
+                rule_id: None,
+                message: "`true` puts the layer in force for nobody; here it is judged as if it were `false`"
+                    .to_owned(),
+            });
+        }
+        self
     }
 }
 
@@ -121,6 +143,7 @@ fn read_layer(text: &str, report: &mut Report<'_>) -> Option<Content> {
     };
     const FIELDS: [&str; 3] = ["patterns", "providers", "shadow"];
     let mut found: [Option<(usize, &Node)>; 3] = [None; 3];
+    let mut is_misspelt = false;
     for (at, (key, value)) in entries.iter().enumerate() {
         let field = key.as_text().and_then(|it| FIELDS.iter().position(|field| *field == it));
         match field.and_then(|it| found.get_mut(it)) {
@@ -134,24 +157,26 @@ fn read_layer(text: &str, report: &mut Report<'_>) -> Option<Content> {
                 report.at(Severity::Error, &[Step::Key(at)], field, None, message.to_owned());
             }
             None => {
-                let message = format!(
-                    "unknown field {}; the fields of a layer are {}",
-                    key.describe(),
-                    FIELDS.join(", ")
-                );
+                let near = key.as_text().and_then(|it| fields::nearest(it, &FIELDS));
+                is_misspelt |= near == Some("patterns");
+                let message = match near {
+                    Some(near) => format!("unknown field {}; is `{near}` meant?", key.describe()),
+                    None => format!(
+                        "unknown field {}; the fields of a layer are {}",
+                        key.describe(),
+                        FIELDS.join(", ")
+                    ),
+                };
                 report.at(Severity::Error, &[Step::Key(at)], "", None, message);
             }
         }
     }
     let [patterns, providers, shadow] = found;
     let Some((at, list)) = patterns else {
-        report.at(
-            Severity::Error,
-            &[],
-            "patterns",
-            None,
-            "missing; write `patterns:` and a list of rules".to_owned(),
-        );
+        if !is_misspelt {
+            let message = "missing; write `patterns:` and a list of rules".to_owned();
+            report.at(Severity::Error, &[], "patterns", None, message);
+        }
         return None;
     };
     let items = match list {
@@ -182,6 +207,7 @@ fn read_items(items: &[Node], patterns_at: usize, report: &mut Report<'_>) -> Ve
     let lines = locate::item_lines(report.text(), patterns_at, items.len());
     let mut rules: Vec<Rule> = Vec::new();
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let expressions = Expressions::default();
     for (index, item) in items.iter().enumerate() {
         let path = [Step::Value(patterns_at), Step::Item(index)];
         let line = lines.get(index).copied().unwrap_or(0);
@@ -195,7 +221,7 @@ fn read_items(items: &[Node], patterns_at: usize, report: &mut Report<'_>) -> Ve
             report.at(Severity::Error, &path, &format!("patterns[{index}]"), None, message);
             break;
         }
-        let Some(mut rule) = rules::read(item, &path, index, report) else { continue };
+        let Some(mut rule) = rules::read(item, &path, index, &expressions, report) else { continue };
         if let Some(first) = seen.get(&rule.id) {
             let message = format!(
                 "the id stands at patterns[{first}] already; give this rule an id of its own, it is skipped"

@@ -15,9 +15,9 @@ use serde::Serialize;
 pub use crate::retry::Unit as RetryUnit;
 pub use condition::{
     BodyShape, Case, Codes, Condition, ExceptionTypes, HeaderTest, JsonTest, KindSet, Needles, Numbers,
-    Pattern, ProviderNames, Wildcard,
+    Pattern, PatternError, ProviderNames, Wildcard,
 };
-pub(crate) use condition::{is_name, text_ends, text_is_boundary};
+pub(crate) use condition::{is_name, shown, text_ends, text_is_boundary};
 
 /// The id of the rule that matches everything and stands last.
 pub const FALLBACK_ID: &str = "fallback";

@@ -3,6 +3,7 @@
 //! Owns the order of the rules and the reports about it. The first rule that matches decides (R106, C13); there always is
 //! one, since the fallback stands last.
 
+mod follows;
 mod index;
 mod merge;
 mod shadow;
@@ -19,6 +20,7 @@ use crate::parse::ParsedLayer;
 use crate::rule::{Condition, LayerKind, Rule};
 use crate::unwrap::{Bits, CodeMap, Mask};
 
+pub(crate) use follows::{AsWritten, covers, follows};
 use index::Index;
 
 /// How a table is built.
@@ -110,12 +112,13 @@ impl RuleTable {
             shipped.iter().chain(layers.filter(|it| options.packs || it.kind != LayerKind::Pack)).collect();
         layers.sort_by_key(|it| it.kind);
         let mut diagnostics = Vec::new();
-        let mut entries = merge::base(bundled::layer());
+        let mut order = merge::Order::new(bundled::layer());
         for layer in &layers {
-            merge::layer(&mut entries, layer, &mut diagnostics);
+            order.merge(layer, &mut diagnostics);
         }
-        shadow::report(&entries, options.literal, &mut diagnostics);
+        let mut entries = order.finish();
         let lexicon = lexicon(&mut entries, &layers);
+        shadow::report(&entries, &lexicon.literals, options.literal, &mut diagnostics);
         let index = Index::build(&entries, lexicon.codes.len(), lexicon.literals.len(), options.literal);
         Self { entries, lexicon, index, options, diagnostics, shadow: None }
     }
@@ -234,14 +237,43 @@ fn lexicon(entries: &mut [Entry], layers: &[&ParsedLayer]) -> Lexicon {
                             it.literals().iter().map(|it| lexicon.literals.number(Literal::needed(it)));
                         it.ids = literals.collect();
                         it.mask = Mask::of(&it.ids);
+                        let mut number = |set: &Vec<String>| {
+                            let ids: Vec<u32> =
+                                set.iter().map(|it| lexicon.literals.number(Literal::needed(it))).collect();
+                            Mask::of(&ids)
+                        };
+                        it.other_masks = it.others().iter().map(&mut number).collect();
                     }
                 }
                 _ => {}
             });
         }
     }
+    sort_by_rarity(entries, lexicon.literals.len());
     let n_literals = lexicon.literals.len();
     lexicon.providers.finish(n_literals);
     lexicon.literals.finish();
     lexicon
+}
+
+/// Of each rule's texts those come first that the fewest rules have: by them rules are told apart soonest.
+fn sort_by_rarity(entries: &mut [Entry], n_literals: usize) {
+    let mut counts = vec![0_u32; n_literals];
+    for condition in entries.iter().flat_map(|it| &it.rule.conditions) {
+        condition.visit(&mut |it| {
+            let Condition::Contains(needles) = it else { return };
+            for id in &needles.ids {
+                if let Some(count) = counts.get_mut(*id as usize) {
+                    *count += 1;
+                }
+            }
+        });
+    }
+    for condition in entries.iter_mut().flat_map(|it| &mut it.rule.conditions) {
+        condition.visit_mut(&mut |it| {
+            if let Condition::Contains(needles) = it {
+                needles.ids.sort_by_key(|id| counts.get(*id as usize).copied().unwrap_or_default());
+            }
+        });
+    }
 }

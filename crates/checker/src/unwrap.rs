@@ -76,6 +76,11 @@ impl Mask {
         self.0.is_empty()
     }
 
+    /// Whether a number is in it.
+    pub(crate) fn contains(&self, number: u32) -> bool {
+        self.0.iter().any(|(at, word)| *at == number / 64 && word >> (number % 64) & 1 == 1)
+    }
+
     /// Whether they have a member in common.
     pub(crate) fn meets(&self, bits: &Bits) -> bool {
         self.0.iter().any(|(at, word)| bits.0.get(*at as usize).is_some_and(|it| it & word != 0))

@@ -6,8 +6,9 @@
 use checker::corpus::{EXAMPLE, got, parse_row, parse_rows};
 use checker::lint::{Check, Source, lint};
 use checker::rule::{BodyShape, RETRY_UNITS, RuleScope};
-use checker::{LayerKind, Options, RuleTable, Settings, bundled, limits, packs, parse, schema};
+use checker::{LayerKind, Options, RuleTable, Settings, bundled, decide_alone, limits, packs, parse, schema};
 use chrono::TimeDelta;
+use health_model::words::Reason;
 use health_model::{Classification, Failure, FailureKind, Fault, Policy, Remedy};
 use serde_json::{Value, json};
 
@@ -134,6 +135,12 @@ fn run(table: &RuleTable, at: usize, example: &Value) {
             got.marks.iter().map(|(scope, status)| format!("{scope} {status}")).collect();
         assert_eq!(marks.join(", "), writes.as_str().unwrap(), "line {at}");
     }
+    if let Some(remedy) = example.get("remedy") {
+        let (policy, settings) = (Policy::default(), Settings::default());
+        let decision =
+            decide_alone(table, "acme", "default", &row.tool, &row.failure, &policy, &settings, row.now);
+        assert_eq!(decision.verdict.remedy.as_str(), remedy.as_str().unwrap(), "line {at}");
+    }
     if let Some(shadow) = example.get("shadow") {
         let would = table.shadow().unwrap().classify(&row.tool, &row.failure);
         assert_eq!(would.rule().id, shadow.as_str().unwrap(), "line {at}");
@@ -194,6 +201,28 @@ fn every_example_of_retry_times_runs() {
 fn fields(pointer: &str) -> Vec<String> {
     let schema: Value = serde_json::from_str(schema::TEXT).unwrap();
     schema.pointer(pointer).unwrap()["properties"].as_object().unwrap().keys().cloned().collect()
+}
+
+/// The words of a signature mean what the table of remedies says: those of a row one reason, each row another one.
+#[test]
+fn the_words_of_signatures_are_as_the_page_says() {
+    let (_, section) = PAGE.split_once("\n## Remedies\n").unwrap();
+    let rows = section.lines().skip_while(|it| !it.starts_with("|---")).skip(1);
+    let reasons: Vec<Reason> = rows
+        .take_while(|it| it.starts_with('|'))
+        .map(|row| {
+            let words = row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2);
+            let of = |it: &str| Reason::of(Classification::UserSpecificTechnical, it).unwrap();
+            let mut reasons: Vec<Reason> = words.map(of).collect();
+            reasons.dedup();
+            assert_eq!(reasons.len(), 1, "{row}");
+            reasons[0]
+        })
+        .collect();
+    assert_eq!(
+        reasons,
+        [Reason::Quota, Reason::AccountShut, Reason::Credential, Reason::Payment, Reason::AccountSetting]
+    );
 }
 
 /// The tables of the pages name every word of their sets, and the windows that the model has (R47 to R51).

@@ -20,8 +20,8 @@ fn rendered(explained: &Explanation) -> String {
                     .collect();
                 format!("matched: {}", fields.join("; "))
             }
-            Outcome::Failed { field, wanted, seen, n_held } => {
-                format!("{field} wants {wanted}, has {seen} ({n_held} held)")
+            Outcome::Failed { field, wanted, seen, held } => {
+                format!("{field} wants {wanted}, has {seen} ({} held)", held.len())
             }
         };
         let mark = if it.decides { '>' } else { ' ' };
@@ -67,7 +67,106 @@ fn what_is_seen_is_cut_and_masked() {
     let failure = typed(&format!("Error password=hunter22 {}", "x".repeat(1_000)), "");
     let explained = explain(&table, &Tool::default(), &failure);
     let timeout = explained.rules.iter().find(|it| it.rule_id == "socket-timeout").unwrap();
-    let Outcome::Failed { field, wanted, seen, n_held } = &timeout.outcome else { panic!("it matched") };
-    assert_eq!((*field, wanted.as_str(), *n_held), ("exceptionType", "java.net.SocketTimeoutException", 0));
+    let Outcome::Failed { field, wanted, seen, held } = &timeout.outcome else { panic!("it matched") };
+    assert_eq!(
+        (*field, wanted.as_str(), held.len()),
+        ("exceptionType", "java.net.SocketTimeoutException", 0)
+    );
     assert!(seen.len() <= 200 && seen.contains("[secret]") && !seen.contains("hunter22"), "{seen}");
+}
+
+/// What held is told where it says something, also behind the first condition that did not hold; what holds for nearly
+/// every failure is not.
+#[test]
+fn what_holds_of_nothing_does_not_count() {
+    let tenant = layer(
+        LayerKind::Tenant,
+        "patterns:\n\
+         - {id: empty, before: first, signature: s, classification: UNCLEAR, match: {code: [own_code], target: FIXED, isError: false, schemaViolation: false, notFoundOf: endpoint, bodyShape: [empty], not: {text: [vault]}}}\n\
+         - {id: branch, before: first, signature: s, classification: UNCLEAR, match: {code: [own_code], any: [{target: FIXED, not: {text: [vault]}}, {status: 500}]}}\n\
+         - {id: told, before: first, signature: s, classification: UNCLEAR, match: {code: [own_code], any: [{status: [403, 404], target: FIXED}], toolName: [jira], not: {text: [vault]}}}\n",
+    );
+    let table = RuleTable::build([&tenant], Options::BUNDLED);
+    let tool = Tool { name: "jira".to_owned(), ..Tool::default() };
+    let explained = explain(&table, &tool, &status(403));
+    let held = |id: &str| {
+        let rule = explained.rules.iter().find(|it| it.rule_id == id).unwrap();
+        let Outcome::Failed { held, field, .. } = &rule.outcome else { panic!("{id} matched") };
+        assert_eq!(*field, "code", "{id}");
+        held.iter().map(|it| format!("{} {}", it.field, it.seen)).collect::<Vec<_>>()
+    };
+    assert_eq!(held("empty"), [""; 0]);
+    assert_eq!(held("branch"), [""; 0]);
+    assert_eq!(held("told"), ["toolName jira", "any target FIXED and status 403"]);
+}
+
+/// Whether a value is secret shows in the name before it, or in the text around it.
+#[test]
+fn evidence_keeps_no_secret_without_its_name() {
+    for (matches, failure, seen) in [
+        (
+            "header: {set-cookie: true}",
+            Failure {
+                headers: vec![("set-cookie".to_owned(), "sid=hunter2".to_owned())],
+                ..Failure::default()
+            },
+            "set-cookie: [secret]",
+        ),
+        (
+            "json: {/client_secret: true}",
+            Failure { body: "{\"client_secret\": \"hunter2\"}".to_owned(), ..Failure::default() },
+            "/client_secret: [secret]",
+        ),
+        (
+            "json: {/credentials/0/value: true}",
+            Failure {
+                body: "{\"credentials\": [{\"value\": \"hunter2\"}]}".to_owned(),
+                ..Failure::default()
+            },
+            "/credentials/0/value: [secret]",
+        ),
+        (
+            "json: {/error: true}",
+            Failure {
+                body: "{\"error\": {\"password\": \"hunter2\", \"n\": 1}}".to_owned(),
+                ..Failure::default()
+            },
+            "/error: {\"n\":1,\"password\":\"[secret]\"}",
+        ),
+        (
+            "regex: ['\\w+ was rejected']",
+            Failure { message: "password=hunter2x was rejected".to_owned(), ..Failure::default() },
+            "`[secret] was rejected` in the message",
+        ),
+    ] {
+        let rule = format!(
+            "patterns:\n  - {{id: t, before: first, match: {{{matches}}}, signature: t, classification: UNCLEAR}}\n"
+        );
+        let tenant = layer(LayerKind::Tenant, &rule);
+        let explained = explain(&RuleTable::build([&tenant], Options::BUNDLED), &Tool::default(), &failure);
+        let Outcome::Matched { evidence } = &explained.rules[0].outcome else { panic!("{matches}") };
+        assert_eq!(evidence[0].seen, seen, "{matches}");
+    }
+}
+
+/// An explanation of all packs stays small: long lists are cut where a value ends.
+#[test]
+fn long_lists_are_cut_in_explanations() {
+    let explained = explain(&RuleTable::bundled(Options::default()), &Tool::default(), &status(418));
+    for it in &explained.rules {
+        let Outcome::Failed { wanted, seen, .. } = &it.outcome else { continue };
+        assert!(wanted.len() <= 200 && seen.len() <= 200, "{}: {wanted}, {seen}", it.rule_id);
+    }
+    let codes: Vec<String> = (0..100).map(|it| format!("E_CODE_{it:02}")).collect();
+    let rule = format!(
+        "patterns:\n  - {{id: t, before: first, match: {{code: [{}]}}, signature: t, classification: UNCLEAR}}\n",
+        codes.join(", ")
+    );
+    let tenant = layer(LayerKind::Tenant, &rule);
+    let table = RuleTable::build([&tenant], Options::BUNDLED);
+    let Outcome::Failed { wanted, .. } = &explain(&table, &Tool::default(), &status(418)).rules[0].outcome
+    else {
+        panic!("it matched")
+    };
+    assert!(wanted.len() <= 200 && wanted.ends_with("E_CODE_16, …"), "{wanted}");
 }

@@ -3,7 +3,8 @@
 mod support;
 
 use health_model::{
-    Caller, Classification, CredentialOwner, Diagnosis, DiagnosisState, Failure, Scope, Status, ToolKind,
+    Caller, Classification, CredentialOwner, Diagnosis, DiagnosisState, Failure, Fault, Scope, Status,
+    ToolKind,
 };
 use support::{World, caller, marks, opened, status, tool, typed, verdicts};
 
@@ -111,6 +112,97 @@ fn unclear_auth_failures_are_per_user() {
     let mut world = World::new();
     world.fail(&status(500));
     assert!(world.decide_for(&caller("bob"), &status(500)).job.is_none(), "scope-wide otherwise");
+}
+
+/// DESIGN §2.3, C6: a limit, a bill or a missing right that only a text or gRPC names follows the credential as a reported
+/// status does, whatever class a rule gives it: one user's limit is nobody else's.
+#[test]
+fn trouble_of_a_credential_that_only_a_text_names() {
+    let said =
+        |message: &str| Failure { message: message.to_owned(), is_error: Some(true), ..Failure::default() };
+    let coded = |code: &str| Failure { error_code: Some(code.to_owned()), ..Failure::default() };
+    let grpc = |status: &str| Failure { grpc_status: Some(status.to_owned()), ..Failure::default() };
+    for class in ["INTERMITTENT", "UNCLEAR", "TECHNICALLY_BROKEN"] {
+        for (matcher, failure) in [
+            ("status: 429", said("HTTP 429 Too Many Requests")),
+            (
+                "status: 429",
+                Failure { http_status: Some(200), ..said("upstream answered: HTTP 429 Too Many Requests") },
+            ),
+            ("status: 402", said("HTTP 402 Payment Required")),
+            ("status: 407", said("HTTP 407 Proxy Authentication Required")),
+            ("status: 401", said("HTTP 401 Unauthorized")),
+            ("status: 403", said("HTTP 403 Forbidden")),
+            ("status: 403", Failure { body: r#"{"error": {"code": 403}}"#.to_owned(), ..Failure::default() }),
+            ("grpcStatus: [RESOURCE_EXHAUSTED]", grpc("RESOURCE_EXHAUSTED")),
+            (
+                "grpcStatus: [RESOURCE_EXHAUSTED]",
+                said("rpc error: code = ResourceExhausted desc = slow down"),
+            ),
+            ("grpcStatus: [PERMISSION_DENIED]", said("rpc error: code = PermissionDenied desc = no")),
+            ("grpcStatus: [UNAUTHENTICATED]", coded("UNAUTHENTICATED")),
+            // What an answer quotes does not widen what it says itself.
+            ("status: 500", Failure { http_status: Some(429), ..said("HTTP 500 Internal Server Error") }),
+        ] {
+            let yaml = format!(
+                "patterns:\n  - {{id: a, before: first, match: {{{matcher}}}, signature: a, classification: {class}}}\n"
+            );
+            let world = World::with_rules(&yaml);
+            let decision = world.decide(&failure);
+            assert_eq!(decision.verdict.rule_id, "a", "{failure:?}");
+            assert_eq!(opened(&decision), [(Scope::User, "a", Some("alice"))], "{class} {failure:?}");
+            assert!(marks(&decision).iter().all(|(scope, ..)| *scope == Scope::User), "{class} {failure:?}");
+            let shared = Failure { credential: Some(CredentialOwner::Project), ..failure };
+            assert_eq!(world.decide(&shared).verdict.scope, Some(Scope::Project), "{class} {shared:?}");
+        }
+    }
+    let fallback = World::new().decide(&grpc("RESOURCE_EXHAUSTED"));
+    assert_eq!(fallback.verdict.classification, Classification::Unclear);
+    assert_eq!(opened(&fallback), [(Scope::User, "unclassified", Some("alice"))]);
+}
+
+/// C6: one job a user of a 403 that only a text names, one for all of anything else; what was found of one user is no answer
+/// for another.
+#[test]
+fn unclear_auth_failures_of_a_text_are_per_user() {
+    let rule = |status: u16| {
+        World::with_rules(&format!(
+            "patterns:\n  - {{id: a, before: first, match: {{status: {status}}}, signature: a, classification: UNCLEAR, scope: project}}\n"
+        ))
+    };
+    let said = |text: &str| Failure { message: text.to_owned(), ..Failure::default() };
+    let (mut world, refused) = (rule(403), said("HTTP 403 Forbidden"));
+    for user in ["alice", "bob"] {
+        let job = world.fail_for(&caller(user), &refused).job.unwrap();
+        assert_eq!((job.key.scope, job.key_user.as_deref()), (Scope::Project, Some(user)));
+    }
+    let diagnosis = diagnosed(&world, Classification::TechnicallyBroken, "a", Some("alice"));
+    world.documents.iter_mut().find(|it| it.key.scope == Scope::Project).unwrap().last_diagnosis =
+        Some(diagnosis);
+    let state = |user| world.decide_for(&caller(user), &refused).verdict.diagnosis;
+    assert_eq!(state("alice"), DiagnosisState::AlreadyDiagnosed);
+    assert_eq!(state("bob"), DiagnosisState::Suppressed, "bob's own window is open");
+
+    let (mut world, broken) = (rule(500), said("HTTP 500 Internal Server Error"));
+    assert_eq!(world.fail(&broken).job.unwrap().key_user, None);
+    assert!(world.decide_for(&caller("bob"), &broken).job.is_none());
+}
+
+/// A rate is a limit of the other side's and a due bill is told as one, wherever it stands.
+#[test]
+fn advice_on_what_only_a_text_names() {
+    let rule = |status: u16, class: &str| {
+        World::with_rules(&format!(
+            "patterns:\n  - {{id: a, before: first, match: {{status: {status}}}, signature: a, classification: {class}}}\n"
+        ))
+    };
+    let said = |text: &str| Failure { message: text.to_owned(), ..Failure::default() };
+    let rate = rule(429, "INTERMITTENT").decide(&said("HTTP 429 Too Many Requests")).verdict;
+    assert_eq!(rate.fault, Fault::Upstream);
+    let own = rule(503, "UNCLEAR").decide(&said("HTTP 503 Service Unavailable")).verdict;
+    assert_eq!(own.fault, Fault::Upstream);
+    let bill = rule(402, "USER_SPECIFIC_TECHNICAL").decide(&said("HTTP 402 Payment Required")).verdict;
+    assert!(bill.user_hint.unwrap().contains("A bill of the account"));
 }
 
 /// DESIGN §4: a caller without an id at the scope is answered; nothing is stored and nothing widened.

@@ -139,7 +139,11 @@ fn an_unclear_failure_is_enqueued_with_its_cooldown() {
     assert!(job.detail.contains("boom") && !job.detail.contains("hunter22"), "{}", job.detail);
     assert_eq!(decision.effects.len(), 1);
     assert_eq!(decision.verdict.remedy, Remedy::AwaitDiagnosis);
-    assert!(decision.verdict.model_text.contains("It is being diagnosed"), "{}", decision.verdict.model_text);
+    assert!(
+        decision.verdict.model_text.contains("It will be looked into; do not call it again before"),
+        "{}",
+        decision.verdict.model_text
+    );
 }
 
 /// R10, R100, C5: where only the dispatcher knows, its word decides; a rule that knows better wins (R13).
@@ -386,7 +390,7 @@ fn a_mark_shows_in_the_cascade() {
 #[test]
 fn the_advice_fits_the_case() {
     for (failure, kind, fault, remedy, safety) in [
-        (status(429), ToolKind::Rest, Fault::UserCredential, Remedy::RetryAt, RetrySafety::Safe),
+        (status(429), ToolKind::Rest, Fault::Upstream, Remedy::RetryAt, RetrySafety::Safe),
         (status(500), ToolKind::Rest, Fault::Upstream, Remedy::AwaitDiagnosis, RetrySafety::VerifyFirst),
         (status(401), ToolKind::Rest, Fault::Unknown, Remedy::AwaitDiagnosis, RetrySafety::Safe),
         (

@@ -11,8 +11,8 @@ use async_trait::async_trait;
 use health_model::{ContainerKey, DocumentKey, Instant};
 use ports::{
     Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, FailureEntry,
-    FailurePlace, HitDelta, Job, JobFilter, JobQueue, LoadedContainer, Outage, Revision, RuleLayerKey,
-    RuleLayerRecord, Store, StoreError, StoreInfo, Versioned,
+    FailurePage, FailurePlace, HitDelta, Job, JobFilter, JobQueue, LoadedContainer, Outage, Revision,
+    RuleLayerKey, RuleLayerRecord, Store, StoreError, StoreInfo, Versioned,
 };
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -218,7 +218,7 @@ impl Store for LateStore {
         project_id: Option<&str>,
         before: Option<FailurePlace>,
         limit: usize,
-    ) -> Result<Vec<FailureEntry>, StoreError> {
+    ) -> Result<FailurePage, StoreError> {
         self.get()?.list_failures(tenant_id, project_id, before, limit).await
     }
 

@@ -263,13 +263,13 @@ words! {
         RetryAt = "RETRY_AT",
         /// The user must log in again or renew the credential.
         Reauthenticate = "REAUTHENTICATE",
-        /// Somebody must grant the right.
+        /// Somebody else must act: grant a right, see to an account or its bill, change a setting.
         AskAdmin = "ASK_ADMIN",
         /// The client that hosts the tool must connect again.
         ReopenSession = "REOPEN_SESSION",
         /// Go on without the tool.
         PlanWithout = "PLAN_WITHOUT",
-        /// A diagnosis is on its way.
+        /// The failure was handed on to be looked into.
         AwaitDiagnosis = "AWAIT_DIAGNOSIS",
     }
 }

@@ -2,12 +2,21 @@
 //!
 //! Fixed templates only: no text from outside gets in, but for the tool's name and a rule's signature. Times are
 //! absolute and rounded, so that words change only when the state does and a prompt cache stays warm.
+//!
+//! - Here: what is said of a tool before it is called.
+//! - `reason`: why a call failed, where more is known than the class. `failure`: what is said after it failed.
+
+mod failure;
+mod reason;
 
 use chrono::{DurationRound, TimeDelta};
 
 use crate::Instant;
 use crate::cascade::State;
-use crate::vocabulary::{Classification, EffectiveStatus, Remedy, RetryBasis, Scope};
+use crate::vocabulary::{EffectiveStatus, Scope};
+
+pub use failure::{Failed, failure_text, user_hint};
+pub use reason::Reason;
 
 /// Words keep the first expected recovery until it moves by more than this.
 pub const ETA_TOLERANCE: TimeDelta = TimeDelta::minutes(10);
@@ -71,70 +80,6 @@ pub fn annotation_changes_at(state: &State<'_>, now: Instant) -> Option<Instant>
         .min()
 }
 
-/// What the words of a failed call are made of.
-#[derive(Debug, Clone, Copy)]
-pub struct Failed<'a> {
-    /// The tool's name.
-    pub tool: &'a str,
-    /// The signature of the error.
-    pub signature: &'a str,
-    /// The class.
-    pub classification: Classification,
-    /// What to do.
-    pub remedy: Remedy,
-    /// When to call again, and how that is founded.
-    pub retry: Option<(Instant, RetryBasis)>,
-    /// Whether this failed call is known to be a refusal by policy or a cancellation.
-    pub is_health_signal: bool,
-    /// The tool is in no registry.
-    pub is_unknown_tool: bool,
-}
-
-/// The text for the model after a failed call. Begins with the failure, says that no data came back, then what to do.
-#[must_use]
-pub fn failure_text(failed: &Failed<'_>) -> String {
-    let Failed { tool, signature, .. } = failed;
-    let what = match failed.classification {
-        _ if failed.is_unknown_tool => "no tool of this name is registered",
-        _ if !failed.is_health_signal => "the call was refused or cancelled on this side",
-        Classification::TechnicallyBroken => "the tool is out of order for everybody who shares it",
-        Classification::UserSpecificTechnical => "this user's access to it does not work",
-        Classification::UserPermission => "this user lacks the right to do that",
-        Classification::UserInput => "the arguments do not fit; the tool itself works",
-        Classification::Intermittent => "a passing fault or a rate limit",
-        Classification::Working => "the call failed although the tool was seen to work",
-        Classification::Unclear => "the cause is not known yet",
-    };
-    let advice = match failed.remedy {
-        Remedy::FixInput if failed.is_unknown_tool => {
-            "Check the name against the tools that are offered.".to_owned()
-        }
-        Remedy::FixInput => "Correct the arguments and call it again.".to_owned(),
-        Remedy::RetryAt => match failed.retry {
-            Some((at, _)) => format!("Do not call it again before {}.", second(at)),
-            None => "It may be called again later.".to_owned(),
-        },
-        Remedy::Reauthenticate => {
-            "Ask the user to log in again or renew the credential; do not call it before.".to_owned()
-        }
-        Remedy::AskAdmin => "Calling again does not help; tell the user which right is missing.".to_owned(),
-        Remedy::ReopenSession => {
-            "Its host is not connected; plan without it until the host is back.".to_owned()
-        }
-        Remedy::PlanWithout => match failed.retry {
-            Some((at, _)) => format!("Plan without it; do not call it before {}.", second(at)),
-            None => "Plan without it.".to_owned(),
-        },
-        Remedy::AwaitDiagnosis => match failed.retry {
-            Some((at, _)) => format!("It is being diagnosed; do not call it again before {}.", second(at)),
-            None => "It is being diagnosed.".to_owned(),
-        },
-    };
-    format!(
-        "Call of `{tool}` failed ({signature}): {what}. No data came back: do not report or assume a result. {advice}"
-    )
-}
-
 /// The block for after the prompt-cache marker: one line a tool, in the order given, then what recovered. `None` if
 /// there is nothing to say.
 #[must_use]
@@ -163,12 +108,6 @@ pub fn block<'a>(
 
 fn minute(at: Instant) -> String {
     at.format("%Y-%m-%d %H:%M UTC").to_string()
-}
-
-fn second(at: Instant) -> String {
-    let up = at.duration_trunc(TimeDelta::seconds(1)).unwrap_or(at);
-    let up = if up < at { crate::cooldown::saturating_add(up, TimeDelta::seconds(1)) } else { up };
-    up.format("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
 fn eta_minute(at: Instant) -> String {

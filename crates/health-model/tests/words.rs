@@ -2,7 +2,7 @@
 
 mod support;
 
-use health_model::words::{self, Failed};
+use health_model::words::{self, Failed, Reason};
 use health_model::{
     Cascade, Classification, Document, EffectKind, Policy, Remedy, RetryBasis, Scope, Status,
 };
@@ -79,34 +79,121 @@ fn the_block_lists_tools_and_what_recovered() {
     ");
 }
 
+fn failed(classification: Classification, reason: Option<Reason>, remedy: Remedy) -> Failed<'static> {
+    Failed {
+        tool: "jira_search",
+        signature: "sig",
+        classification,
+        reason,
+        remedy,
+        retry: None,
+        is_health_signal: true,
+    }
+}
+
+/// A class that has the reason, and whether it says something of the tool.
+fn home_of(reason: Reason) -> (Classification, bool) {
+    match reason {
+        Reason::Credential
+        | Reason::Quota
+        | Reason::Payment
+        | Reason::AccountShut
+        | Reason::AccountSetting => (Classification::UserSpecificTechnical, true),
+        Reason::RateLimit | Reason::MaybeRateLimit | Reason::Overload | Reason::Lock => {
+            (Classification::Intermittent, true)
+        }
+        Reason::Declined | Reason::Disallowed => (Classification::UserPermission, false),
+        Reason::Stopped => (Classification::Unclear, false),
+        Reason::UnknownTool => (Classification::UserInput, false),
+    }
+}
+
 #[test]
 fn a_failure_begins_with_the_failure_and_says_that_no_data_came_back() {
     // R2, R348, R351; DESIGN §5
     let mut lines = Vec::new();
+    let at = Some((t(90), RetryBasis::Computed));
     for remedy in Remedy::ALL {
-        let text = words::failure_text(&Failed {
-            tool: "jira_search",
-            signature: "http-5xx",
-            classification: Classification::Unclear,
-            remedy: *remedy,
-            retry: Some((t(90), RetryBasis::Computed)),
-            is_health_signal: true,
-            is_unknown_tool: false,
-        });
-        assert!(text.starts_with("Call of `jira_search` failed (http-5xx)"), "{text}");
-        assert!(text.contains("No data came back"), "{text}");
-        lines.push(text);
+        lines.push(words::failure_text(&Failed {
+            retry: at,
+            ..failed(Classification::Unclear, None, *remedy)
+        }));
     }
     for classification in Classification::ALL {
-        lines.push(words::failure_text(&Failed {
-            tool: "jira_search",
-            signature: "sig",
-            classification: *classification,
-            remedy: Remedy::PlanWithout,
-            retry: None,
-            is_health_signal: true,
-            is_unknown_tool: false,
-        }));
+        lines.push(words::failure_text(&failed(*classification, None, Remedy::PlanWithout)));
+    }
+    for reason in Reason::ALL {
+        let (class, is_health_signal) = home_of(*reason);
+        let remedy = if class == Classification::Intermittent { Remedy::RetryAt } else { Remedy::AskAdmin };
+        lines.push(words::failure_text(&Failed { is_health_signal, ..failed(class, Some(*reason), remedy) }));
+    }
+    for text in &lines {
+        assert!(text.starts_with("Call of `jira_search` failed (sig)"), "{text}");
+        assert!(text.contains("No data came back"), "{text}");
+    }
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+/// Whatever the reason and the remedy, a time that the verdict has is in the text; but for wrong arguments, which may be
+/// mended at once. And a sentence never breaks off where there is none.
+#[test]
+fn a_known_time_is_said_and_an_unknown_one_leaves_no_hole() {
+    for classification in Classification::ALL {
+        for reason in Reason::ALL.iter().copied().map(Some).chain([None]) {
+            for remedy in Remedy::ALL.iter().filter(|it| **it != Remedy::FixInput) {
+                for is_health_signal in [true, false] {
+                    let base = Failed { is_health_signal, ..failed(*classification, reason, *remedy) };
+                    let text =
+                        words::failure_text(&Failed { retry: Some((t(90), RetryBasis::Exact)), ..base });
+                    assert!(text.contains("2026-11-30 14:01:30 UTC"), "{text}");
+                    let text = words::failure_text(&base);
+                    for hole in ["before.", "before,", "at.", ";.", "without that.", "; ."] {
+                        assert!(!text.ends_with(hole), "{text}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A new login mends a credential and nothing else, so nothing else speaks of one.
+#[test]
+fn only_a_credential_is_renewed() {
+    for reason in Reason::ALL.iter().filter(|it| **it != Reason::Credential) {
+        let (class, is_health_signal) = home_of(*reason);
+        for remedy in [Remedy::AskAdmin, Remedy::RetryAt, Remedy::PlanWithout] {
+            let failed = Failed { is_health_signal, ..failed(class, Some(*reason), remedy) };
+            let said = format!("{} {:?}", words::failure_text(&failed), words::user_hint(&failed));
+            assert!(!said.contains("log in") && !said.contains("credential"), "{said}");
+        }
+    }
+}
+
+/// The person is told what they can do, or when the limit ends; of what their host refused they know.
+#[test]
+fn each_reason_has_its_hint() {
+    let mut lines = Vec::new();
+    for reason in Reason::ALL {
+        let (class, is_health_signal) = home_of(*reason);
+        let remedy = if class == Classification::Intermittent { Remedy::RetryAt } else { Remedy::AskAdmin };
+        let failed = Failed { is_health_signal, ..failed(class, Some(*reason), remedy) };
+        let hint = words::user_hint(&failed).unwrap_or_default();
+        assert!(is_health_signal || hint.is_empty(), "{hint}");
+        lines.push(format!("{reason:?}: {hint}"));
+    }
+    for (class, reason, remedy, basis) in [
+        (Classification::Intermittent, Reason::RateLimit, Remedy::RetryAt, RetryBasis::Exact),
+        (Classification::Intermittent, Reason::RateLimit, Remedy::RetryAt, RetryBasis::Computed),
+        (Classification::UserSpecificTechnical, Reason::Quota, Remedy::RetryAt, RetryBasis::Exact),
+        (
+            Classification::UserSpecificTechnical,
+            Reason::Credential,
+            Remedy::Reauthenticate,
+            RetryBasis::Computed,
+        ),
+    ] {
+        let failed = Failed { retry: Some((t(90), basis)), ..failed(class, Some(reason), remedy) };
+        lines.push(format!("{reason:?} {basis}: {}", words::user_hint(&failed).unwrap_or_default()));
     }
     insta::assert_snapshot!(lines.join("\n"));
 }

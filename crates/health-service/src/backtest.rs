@@ -9,13 +9,14 @@ use std::sync::Arc;
 use checker::limits::{MAX_SHOWN_BYTES, head};
 use checker::{Decision, Diagnostic, RuleTable};
 use health_model::vocabulary::Classification;
-use health_model::{Caller, Cascade, EffectKind, Failure, Instant, Tool, View as CallerView};
+use health_model::{EffectKind, Failure, Instant, Tool};
 use ports::{FailureEntry, Revision, RuleLayerKey};
 
 use crate::Service;
 use crate::error::Error;
 use crate::journal::record;
 use crate::rules::Replaced;
+use crate::settings::Settings;
 
 /// Failures in one read of the store.
 const PAGE: usize = 1_000;
@@ -135,12 +136,14 @@ impl Service {
             let size = left.min(PAGE);
             let page = self.store.list_failures(&replay.tenant_id, project_id.as_deref(), before, size);
             let page = self.admin(page).await?;
-            let is_last = page.len() < size;
-            let Some(last) = page.last() else { break };
+            answer.n_unreadable += page.n_unreadable;
+            let entries = page.entries;
+            let is_last = entries.len() < size;
+            let Some(last) = entries.last() else { break };
             before = Some(last.place());
-            left -= page.len();
+            left -= entries.len();
             let judging = tokio::task::spawn_blocking(move || {
-                for entry in page {
+                for entry in entries {
                     replay.entry(entry, &mut answer);
                 }
                 (replay, answer)
@@ -220,16 +223,9 @@ impl Replay {
 
     /// As Check judges it, with nothing on record.
     fn judge(&self, table: &RuleTable, entry: &FailureEntry, tool: &Tool, failure: &Failure) -> Decision {
-        let caller = Caller {
-            tenant_id: self.tenant_id.clone(),
-            project_id: entry.project_id.clone(),
-            user_id: Some("u".to_owned()),
-            session_id: Some("s".to_owned()),
-            locale: None,
-        };
-        let view = CallerView { cascade: Cascade::default(), user_id: caller.user_id.as_deref() };
-        let settings = self.service.settings();
-        checker::decide(table, &caller, tool, failure, &view, &settings.policy, &settings.decide, entry.at)
+        let Settings { policy, decide, .. } = self.service.settings();
+        let FailureEntry { tenant_id, project_id, at, .. } = entry;
+        checker::decide_alone(table, tenant_id, project_id, tool, failure, policy, decide, *at)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use checker::Decision;
+use checker::{Decision, RuleTable};
 use health_model::vocabulary::{DiagnosisState, EffectiveStatus, Scope};
 use health_model::{
     Caller, Cascade, ContainerKey, Failure, Instant, State, Tool, Verdict, View as CallerView,
@@ -101,10 +101,10 @@ impl Service {
         let failure = Arc::new(failure);
         let read = self.read(&caller, tool.provider.as_deref(), at_least.as_ref(), false).await;
         let cascade = read.containers.cascade(&tool.name);
-        let decision = self.decide(&caller, &tool, &failure, &cascade, now);
+        let rules = self.rules.in_force(&caller.tenant_id, &caller.project_id);
+        let decision = self.decide(&rules.table, &caller, &tool, &failure, &cascade, now);
         self.journal.note(&caller, &tool, &failure, &decision.verdict, now);
-        let table = self.rules.table(&caller.tenant_id, &caller.project_id);
-        self.shadow.note(&table, &caller, &tool, &failure, &decision.verdict);
+        self.shadow.note(&rules, &tool, &failure, &decision.verdict);
         let before = summary(&cascade.state(&self.settings.policy, now));
         let mut notes = Vec::new();
         if read.away {
@@ -117,7 +117,7 @@ impl Service {
         if writes && self.settings.mode == Mode::Observe {
             notes.push(Note::ObserveMode);
         } else if writes && !read.away {
-            match self.write_decision(&caller, &tool, &failure, now).await {
+            match self.write_decision(rules.table, &caller, &tool, &failure, now).await {
                 Ok((decision, written)) => {
                     let after = self.read(&caller, tool.provider.as_deref(), None, false).await;
                     let health =
@@ -153,8 +153,9 @@ impl Service {
         self.answered(decision, before.clone(), before, read.stale, notes, now)
     }
 
-    pub(crate) fn decide(
+    fn decide(
         &self,
+        table: &RuleTable,
         caller: &Caller,
         tool: &Tool,
         failure: &Failure,
@@ -162,13 +163,13 @@ impl Service {
         now: Instant,
     ) -> Decision {
         let view = CallerView { cascade: cascade.clone(), user_id: caller.user_id.as_deref() };
-        let table = self.rules.table(&caller.tenant_id, &caller.project_id);
         let Settings { policy, decide, .. } = &*self.settings;
-        checker::decide(&table, caller, tool, failure, &view, policy, decide, now)
+        checker::decide(table, caller, tool, failure, &view, policy, decide, now)
     }
 
     async fn write_decision(
         &self,
+        table: Arc<RuleTable>,
         caller: &Caller,
         tool: &Tool,
         failure: &Failure,
@@ -180,7 +181,8 @@ impl Service {
         let job_id = self.ids.next();
         let (caller, tool, failure) = (caller.clone(), tool.clone(), failure.clone());
         let plan = move |world: &World<'_>| {
-            let decision = service.decide(&caller, &tool, &failure, &world.cascade(&keys, &tool.name), now);
+            let cascade = world.cascade(&keys, &tool.name);
+            let decision = service.decide(&table, &caller, &tool, &failure, &cascade, now);
             let jobs = decision.job.iter().map(|job| Enqueue {
                 id: job_id,
                 service_type: SERVICE_TYPE.to_owned(),

@@ -107,6 +107,25 @@ impl Journal {
         Uuid::from_u128(self.first_id.as_u128().wrapping_add(u128::from(n)))
     }
 
+    /// What is written of one flush, and how many failures do not fit into an entry. Failures that are alike are one entry.
+    fn entries(&self, noted: Vec<Noted>) -> (Vec<FailureEntry>, usize) {
+        let mut known = HashSet::new();
+        let mut entries = Vec::with_capacity(noted.len());
+        let mut n_unfit = 0;
+        for it in noted {
+            let Some(content) = record::write(&it) else {
+                n_unfit += 1;
+                continue;
+            };
+            let Caller { tenant_id, project_id, .. } = it.caller;
+            if known.insert((tenant_id.clone(), project_id.clone(), content.clone())) {
+                let id = self.next_id();
+                entries.push(FailureEntry { id, tenant_id, project_id, at: it.at, content });
+            }
+        }
+        (entries, n_unfit)
+    }
+
     fn drop_some(&self, n: usize) {
         self.dropped.fetch_add(n as u64, Ordering::Relaxed);
     }
@@ -124,38 +143,26 @@ impl Service {
         let n_noted = noted.len();
         // Masking hundreds of bodies takes milliseconds: not on the threads that answer.
         let service = self.clone();
-        let entries = tokio::task::spawn_blocking(move || service.entries(noted)).await.unwrap_or_default();
+        let prepared = tokio::task::spawn_blocking(move || service.journal.entries(noted)).await;
+        let Ok((entries, n_unfit)) = prepared else {
+            self.journal.drop_some(n_noted);
+            tracing::warn!(n_noted, "failures are missing in the journal: they could not be written down");
+            return;
+        };
+        self.journal.drop_some(n_unfit);
         let append = self.store.append_failures(&entries, keep);
         match self.view.patient(self.settings.store_timeout, append).await {
             Ok(()) => {
                 self.journal.written.fetch_add(entries.len() as u64, Ordering::Relaxed);
             }
             Err(error) => {
-                self.journal.drop_some(n_noted);
+                self.journal.drop_some(entries.len());
                 tracing::debug!(
                     error = &error as &dyn std::error::Error,
                     "failures are missing in the journal"
                 );
             }
         }
-    }
-
-    /// Failures of one flush that are alike are one entry.
-    fn entries(&self, noted: Vec<Noted>) -> Vec<FailureEntry> {
-        let mut known = HashSet::new();
-        let mut entries = Vec::with_capacity(noted.len());
-        for it in noted {
-            let Some(content) = record::write(&it) else {
-                self.journal.drop_some(1);
-                continue;
-            };
-            let Caller { tenant_id, project_id, .. } = it.caller;
-            if known.insert((tenant_id.clone(), project_id.clone(), content.clone())) {
-                let id = self.journal.next_id();
-                entries.push(FailureEntry { id, tenant_id, project_id, at: it.at, content });
-            }
-        }
-        entries
     }
 }
 

@@ -302,11 +302,10 @@ impl Service {
         &self.settings
     }
 
-    /// What the layers marked as shadows would have changed since this server started, the most frequent first.
-    /// `project_id` of `None` means all projects of the tenant.
+    /// What the layers marked as shadows would have changed, see [`Rules::shadow_changes`].
     #[must_use]
     pub fn shadow_changes(&self, tenant_id: &str, project_id: Option<&str>) -> Vec<(ShadowChange, u64)> {
-        self.shadow.changes(tenant_id, project_id)
+        self.rules.shadow_changes(tenant_id, project_id)
     }
 
     /// The rule layers.

@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use checker::{Diagnostic, LayerKind, Options, ParsedLayer, RuleTable, Severity};
 use ports::{RuleLayerKey, RuleLayerRecord};
 
+use crate::shadow::{Changes, ShadowChange};
+
 /// A rule layer as a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileLayer {
@@ -31,6 +33,8 @@ pub struct LayerInUse {
     pub is_stored: bool,
     /// Rules in use.
     pub n_rules: usize,
+    /// It says `shadow: true`: its rules are in force for nobody.
+    pub is_shadow: bool,
     /// Everything found in it, of the text as it is now.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -60,6 +64,17 @@ struct TenantTables {
     parts: Vec<Arc<ParsedLayer>>,
     own: Arc<RuleTable>,
     projects: HashMap<String, Arc<RuleTable>>,
+    /// What their shadows would change. Counted anew with the tables: of other rules it says nothing.
+    changes: Arc<Changes>,
+}
+
+/// The rules of one project, and where it is counted what their shadow would change.
+pub(crate) struct InForce {
+    pub(crate) table: Arc<RuleTable>,
+    /// The project, if the table is its alone.
+    pub(crate) project_id: Option<String>,
+    /// `None` = the tenant has no layers.
+    pub(crate) changes: Option<Arc<Changes>>,
 }
 
 /// The rules of one tenant with one layer replaced, beside those in force. See [`Rules::replacing`].
@@ -113,6 +128,32 @@ impl Rules {
         }
     }
 
+    /// The table of a project with what belongs to it.
+    pub(crate) fn in_force(&self, tenant_id: &str, project_id: &str) -> InForce {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(tenant) = tables.get(tenant_id) else {
+            return InForce { table: Arc::clone(&self.base), project_id: None, changes: None };
+        };
+        let own = tenant.projects.get_key_value(project_id);
+        InForce {
+            table: Arc::clone(own.map_or(&tenant.own, |(_, table)| table)),
+            project_id: own.map(|(project_id, _)| project_id.clone()),
+            changes: Some(Arc::clone(&tenant.changes)),
+        }
+    }
+
+    /// What the shadows of a tenant would have changed since its rules are what they are, the most frequent first: of one
+    /// project, or of all. Projects without layers of their own have one list in common.
+    #[must_use]
+    pub fn shadow_changes(&self, tenant_id: &str, project_id: Option<&str>) -> Vec<(ShadowChange, u64)> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(tenant) = tables.get(tenant_id) else { return Vec::new() };
+        match project_id {
+            None => tenant.changes.of_all(),
+            Some(it) => tenant.changes.of(tenant.projects.contains_key(it).then_some(it)),
+        }
+    }
+
     /// Replaces all layers that are files.
     pub fn set_file_layers(&self, files: Vec<FileLayer>) {
         let mut layers = self.layers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,7 +179,8 @@ impl Rules {
         self.compile(&layers);
     }
 
-    /// What a layer's text would be told, as a layer and in its place among the others. Changes nothing.
+    /// What a layer's text would be told, as a layer and in its place among the others; a shadow as if it were none. Changes
+    /// nothing.
     #[must_use]
     pub fn validate(&self, key: &RuleLayerKey, text: &str) -> Vec<Diagnostic> {
         let (parsed, table) = self.with_layer(key, text);
@@ -148,16 +190,17 @@ impl Rules {
         found
     }
 
-    /// How many rules of a text are usable.
+    /// A text as the layer that it would be.
     #[must_use]
-    pub fn count(&self, key: &RuleLayerKey, text: &str) -> usize {
-        checker::parse(kind_of(key), &stored_name(key), text).rules.len()
+    pub fn read(&self, key: &RuleLayerKey, text: &str) -> ParsedLayer {
+        checker::parse(kind_of(key), &stored_name(key), text)
     }
 
-    /// The table of a project as it would be with this text as its topmost layer. Changes nothing.
+    /// The table of a project as it would be with this text as its topmost layer, also if it says `shadow: true`. Changes
+    /// nothing.
     #[must_use]
     pub fn with_layer(&self, key: &RuleLayerKey, text: &str) -> (ParsedLayer, RuleTable) {
-        let parsed = checker::parse(kind_of(key), &stored_name(key), text);
+        let parsed = checker::parse(kind_of(key), &stored_name(key), text).tried();
         let layers = self.layers.lock().unwrap_or_else(PoisonError::into_inner);
         let mut stack = stack(&layers, &key.tenant_id, key.project_id.as_deref());
         // The stored layer of the same name gives way to the text.
@@ -170,10 +213,10 @@ impl Rules {
     }
 
     /// The tenant's rules as they would be with this text in the place of one layer: the store's of that name, else the
-    /// file's, else one more. Changes nothing.
+    /// file's, else one more; also if it says `shadow: true`. Changes nothing.
     #[must_use]
     pub fn replacing(&self, key: &RuleLayerKey, text: &str) -> Replaced {
-        let parsed = Arc::new(checker::parse(kind_of(key), &stored_name(key), text));
+        let parsed = Arc::new(checker::parse(kind_of(key), &stored_name(key), text).tried());
         let mut layers = Layers::default();
         {
             let all = self.layers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -216,6 +259,7 @@ impl Rules {
             source: layer.source.clone(),
             is_stored,
             n_rules: layer.parsed.rules.len(),
+            is_shadow: layer.parsed.is_shadow,
             diagnostics: layer.diagnostics.clone(),
         };
         let mut all: Vec<LayerInUse> = layers.files.iter().map(|it| of(it, false)).collect();
@@ -261,7 +305,8 @@ impl Rules {
                 .into_iter()
                 .map(|it| (it.to_owned(), self.build(layers, tenant, Some(it))))
                 .collect();
-            tables.insert(tenant.to_owned(), TenantTables { parts, own, projects });
+            let changes = Arc::default();
+            tables.insert(tenant.to_owned(), TenantTables { parts, own, projects, changes });
         }
         *self.tables.write().unwrap_or_else(PoisonError::into_inner) = tables;
     }

@@ -39,7 +39,7 @@ async fn backtest(service: &Service, request: BacktestRequest) -> BacktestAnswer
 }
 
 async fn entries(world: &World, tenant: &str) -> Vec<FailureEntry> {
-    world.store.list_failures(tenant, None, None, 1_000).await.expect("memory answers")
+    world.store.list_failures(tenant, None, None, 1_000).await.expect("memory answers").entries
 }
 
 /// Reports a failure; who decided it.
@@ -222,6 +222,28 @@ async fn a_rule_that_the_text_lacks_is_gone() {
     assert_eq!((answer.n_unchanged, answer.n_drifted), (1, 1));
 }
 
+/// A text that is to be a shadow would change nothing: what it would change is what is asked.
+#[tokio::test]
+async fn a_shadow_is_tried_as_if_it_were_in_force() {
+    let world = world();
+    world.check("alice", saying(403, "teapot")).await;
+    let shadow = format!("shadow: true\n{TEAPOT}");
+    for project in [Some("essay"), None] {
+        let answer = backtest(&world.service, asked(project, &shadow)).await;
+        let [change] = answer.changes.as_slice() else { panic!("{answer:?}") };
+        assert_eq!(change.after, outcome("teapot", Classification::UserInput));
+        let [found] = answer.diagnostics.as_slice() else { panic!("{:?}", answer.diagnostics) };
+        assert_eq!((found.severity, found.field.as_str()), (checker::Severity::Warning, "shadow"));
+    }
+    // As it is put, it is one.
+    let put = world.service.put_rule_layer(layer(Some("essay")), shadow.clone(), "olga", None).await;
+    put.expect("no error in it");
+    let decided = check_in(&world.service, "acme", "essay", saying(403, "teapot")).await;
+    assert_ne!(decided.rule_id, "teapot");
+    let answer = backtest(&world.service, asked(Some("essay"), &shadow)).await;
+    assert_eq!(answer.changes.len(), 1, "against what is in force without it");
+}
+
 /// A bad rule is left out and named; a text that is no layer is not replayed.
 #[tokio::test]
 async fn what_is_wrong_with_the_text_is_told() {
@@ -237,6 +259,26 @@ async fn what_is_wrong_with_the_text_is_told() {
 
     let answer = backtest(&world.service, asked(Some("essay"), "patterns: [")).await;
     assert_eq!((answer.n_replayed, answer.changes.len(), answer.diagnostics.len()), (0, 0, 1));
+}
+
+/// A row that the store cannot read makes a page no shorter: the replay goes on behind it, and says that it was there.
+#[tokio::test]
+async fn rows_that_the_store_cannot_read_are_passed_over() {
+    let world = world();
+    world.check("alice", saying(403, "teapot")).await;
+    world.service.shutdown(std::time::Duration::from_secs(10)).await;
+    let known = entries(&world, "acme").await.remove(0);
+    let id = |n: u128| uuid::Uuid::from_u128(n + 1);
+    let more: Vec<_> = (0..2_500).map(|n| FailureEntry { id: id(n), ..known.clone() }).collect();
+    world.store.append_failures(&more, 10_000).await.expect("memory answers");
+    for n in [2_499, 2_000, 1_999, 1_400, 0] {
+        assert!(world.store.damage_failure(id(n)).expect("memory answers"));
+    }
+    let again = service_on(Arc::new(world.store.handle()), &world.clock, 7, Settings::default());
+    let answer = backtest(&again, asked(Some("essay"), TEAPOT)).await;
+    assert_eq!((answer.n_replayed, answer.n_unreadable, answer.changes[0].count), (2_496, 5, 2_496));
+    let latest = BacktestRequest { limit: Some(600), ..asked(Some("essay"), TEAPOT) };
+    assert_eq!(backtest(&again, latest).await.n_replayed, 600);
 }
 
 /// An entry that this program cannot read stops nothing.

@@ -3,6 +3,7 @@
 mod support;
 
 use health_model::Classification;
+use health_service::explain::ExplainRequest;
 use health_service::rules::FileLayer;
 use health_service::{Error, Rules};
 use ports::{RuleLayerKey, Store};
@@ -78,6 +79,32 @@ fn a_bad_rule_is_skipped_alone_and_a_broken_file_keeps_its_last_good_content() {
     rules.set_file_layers(vec![file(tenant(), "patterns: [")]);
     assert_eq!(signature(&rules, "acme", "essay", 418), "teapot", "the last good content");
     assert!(rules.n_findings().0 > 0, "and the error is visible");
+}
+
+/// A text that is to be a shadow is explained and validated as if it were in force, and that is said.
+#[tokio::test]
+async fn a_shadow_is_explained_and_validated_as_if_it_were_in_force() {
+    let world = world();
+    let shadow = format!("shadow: true\n{}", layer(&[rule("teapot", 418, "teapot")]));
+    let request = support::request("alice", http(418));
+    let explained = world
+        .service
+        .explain(ExplainRequest {
+            caller: request.caller,
+            tool: request.tool,
+            failure: request.failure,
+            rules_yaml: Some(shadow.clone()),
+        })
+        .await;
+    assert_eq!(explained.verdict.rule_id, "teapot");
+    assert!(explained.rules.iter().any(|it| it.rule_id == "teapot"));
+    let is_told = |found: &[checker::Diagnostic]| found.iter().any(|it| it.field == "shadow");
+    assert!(is_told(&explained.diagnostics));
+    // What is found in its place among the others is found of a shadow too.
+    let hidden = format!("{shadow}{}", rule("late", 418, "late"));
+    let found = world.service.rules().validate(&project(), &hidden);
+    assert!(is_told(&found) && found.iter().any(|it| it.message.contains("never reached")), "{found:?}");
+    assert!(!is_told(&world.service.rules().validate(&project(), &layer(&[rule("teapot", 418, "x")]))));
 }
 
 /// R121: put over the API, in force at once here and soon on other servers; refused as a whole where it has errors.

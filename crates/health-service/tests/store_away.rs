@@ -14,8 +14,8 @@ use health_service::success::SuccessOutcome;
 use health_service::{Error, Note, Service, Settings};
 use ports::{
     Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, FailureEntry,
-    FailurePlace, HitDelta, Job, JobFilter, JobQueue, LoadedContainer, Outage, Revision, RuleLayerKey,
-    RuleLayerRecord, Store, StoreError, StoreInfo, Versioned,
+    FailurePage, FailurePlace, HitDelta, Job, JobFilter, JobQueue, LoadedContainer, Outage, Revision,
+    RuleLayerKey, RuleLayerRecord, Store, StoreError, StoreInfo, Versioned,
 };
 use store_memory::MemoryStore;
 use support::{check, eventually, http, lookup, refused, service_on, start, success_of, tool};
@@ -87,7 +87,7 @@ forward! {
     append_failures(entries: &[FailureEntry], keep: usize) -> ();
     list_failures(
         tenant_id: &str, project_id: Option<&str>, before: Option<FailurePlace>, limit: usize
-    ) -> Vec<FailureEntry>;
+    ) -> FailurePage;
     sweep(sessions_before: Option<Instant>, tombstones_before: Instant, now: Instant) -> u64;
 }
 
@@ -206,9 +206,10 @@ async fn a_corrupt_document_harms_no_other() {
 async fn without_a_store_the_journal_is_dropped_and_counted() {
     for hangs in [false, true] {
         let (service, off) = switched(hangs);
-        for _ in 0..3 {
+        for n in 0..3 {
             let asked = Tick::now();
-            let answer = check(&service, "alice", refused()).await;
+            let failure = health_model::Failure { operation: Some(format!("search {n}")), ..refused() };
+            let answer = check(&service, "alice", failure).await;
             assert_eq!(answer.verdict.classification, Classification::TechnicallyBroken);
             assert!(asked.elapsed() < Duration::from_secs(2));
         }

@@ -87,7 +87,7 @@ async fn an_unclear_failure_makes_one_job_and_a_cooldown() {
     assert_eq!(first.verdict.classification, Classification::Unclear);
     assert_eq!(first.verdict.diagnosis, DiagnosisState::Enqueued);
     assert_eq!(first.verdict.remedy, Remedy::AwaitDiagnosis);
-    assert!(first.verdict.model_text.contains("diagnos"), "{}", first.verdict.model_text);
+    assert!(first.verdict.model_text.contains("It will be looked into"), "{}", first.verdict.model_text);
     let second = world.check("bob", http(502)).await;
     assert_eq!(second.verdict.diagnosis, DiagnosisState::Suppressed, "R99: the cooldown is active");
     assert!(second.verdict.cooldown.unwrap().active);

@@ -24,6 +24,15 @@ pub struct FailureEntry {
     pub content: String,
 }
 
+/// A page of a tenant's journal, the latest first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FailurePage {
+    /// The entries. Less than were asked for: there are no more before them.
+    pub entries: Vec<FailureEntry>,
+    /// Rows among and right before them that cannot be read, and are passed over.
+    pub n_unreadable: usize,
+}
+
 /// A place in one tenant's journal. Later entries have greater places; of one instant, the greater id is the later one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FailurePlace {

@@ -15,7 +15,7 @@ pub mod store;
 
 pub use clock::{Clock, Ids};
 pub use job::{Claim, Enqueue, EnqueueOutcome, Job, JobFilter, JobQueue, JobState, Signal, Trigger};
-pub use journal::{FailureEntry, FailurePlace};
+pub use journal::{FailureEntry, FailurePage, FailurePlace};
 pub use store::{
     Batch, Change, Changes, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, DocumentWrite,
     HitDelta, LoadedContainer, Outage, OutageChange, Revision, RuleLayerKey, RuleLayerRecord, Store,

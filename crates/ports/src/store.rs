@@ -8,7 +8,7 @@ use health_model::vocabulary::{Scope, Status};
 use health_model::{ContainerKey, Document, DocumentKey, Instant};
 
 use crate::job::{Enqueue, EnqueueOutcome, JobQueue};
-use crate::journal::{FailureEntry, FailurePlace};
+use crate::journal::{FailureEntry, FailurePage, FailurePlace};
 
 /// What can go wrong. Absence is never an error: it is `Ok(None)` or an empty list.
 #[derive(Debug, thiserror::Error)]
@@ -432,14 +432,16 @@ pub trait Store: JobQueue {
     async fn append_failures(&self, entries: &[FailureEntry], keep: usize) -> Result<(), StoreError>;
 
     /// A page of a tenant's journal, the latest first: entries before the place `before`, at most `limit` (clamped to
-    /// 1…1,000). `project_id`: only of this project. A place need not be on record any more.
+    /// 1…1,000). `project_id`: only of this project. A place need not be on record any more. Rows that cannot be read are
+    /// passed over and counted, and hide no other: a page goes on behind them until it is full or there are no more, and a
+    /// journal read page by page counts each once.
     async fn list_failures(
         &self,
         tenant_id: &str,
         project_id: Option<&str>,
         before: Option<FailurePlace>,
         limit: usize,
-    ) -> Result<Vec<FailureEntry>, StoreError>;
+    ) -> Result<FailurePage, StoreError>;
 
     /// Sweeps, and returns how many rows went (counters and jobs that go with their document are not counted):
     ///

@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use health_model::DocumentKey;
 use ports::Store;
+use uuid::Uuid;
 
 /// A case that takes longer hangs.
 const CASE_LIMIT: Duration = Duration::from_secs(180);
@@ -36,6 +37,9 @@ pub trait Fixture: Send + Sync {
     /// Damages the document, which is there and has a health, behind the store's back: nothing else changes, neither its
     /// version nor its place in the feed. A store that cannot tell the kinds apart makes it unreadable.
     async fn damage(&self, key: &DocumentKey, damage: Damage);
+
+    /// Makes the entry of a journal, which is there, one that cannot be read, behind the store's back: it keeps its place.
+    async fn damage_failure(&self, id: Uuid);
 
     /// Removes the data after a case that passed.
     async fn tear_down(&self) {}

@@ -50,6 +50,7 @@
 //! | jobs are listed newest first | `jobs_are_listed_newest_first` |
 //! | rule layers, their versions and their number | `rule_layers_are_put_listed_and_deleted`, `the_number_of_the_rules_grows`, `a_rule_layer_is_changed_on_the_expected_version`, `concurrent_puts_of_a_rule_layer_do_not_overwrite`, `a_second_handle_sees_rule_layers` |
 //! | the journal of failures: order and pages | `failures_are_listed_latest_first`, `pages_of_failures_go_on_before_their_place` |
+//! | the journal: rows that cannot be read are passed over and counted | `a_page_of_failures_goes_on_behind_rows_that_cannot_be_read` |
 //! | the journal: an append leaves the latest ones, also of several at once | `the_latest_failures_are_kept`, `appends_of_two_handles_keep_the_limit` |
 //! | the journal: appends can be repeated, without version or event | `an_append_of_failures_can_be_repeated` |
 //! | the journal: one a tenant, deleted with the tenant alone | `a_journal_goes_with_its_tenant` |

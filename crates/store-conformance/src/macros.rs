@@ -110,6 +110,7 @@ macro_rules! each_case {
         $callback!(jobs_are_listed_newest_first);
         $callback!(failures_are_listed_latest_first);
         $callback!(pages_of_failures_go_on_before_their_place);
+        $callback!(a_page_of_failures_goes_on_behind_rows_that_cannot_be_read);
         $callback!(the_latest_failures_are_kept);
         $callback!(an_append_of_failures_can_be_repeated);
         $callback!(a_journal_goes_with_its_tenant);

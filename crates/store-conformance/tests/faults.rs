@@ -10,6 +10,7 @@ use health_model::DocumentKey;
 use ports::Store;
 use store_conformance::{Damage, Fixture, cases, run};
 use store_memory::MemoryStore;
+use uuid::Uuid;
 
 use faulty::{Fault, Faulty};
 
@@ -24,6 +25,10 @@ impl Fixture for Broken {
 
     async fn damage(&self, key: &DocumentKey, _: Damage) {
         assert!(self.0.damage(key).expect("the store is open"), "there is no `{key}`");
+    }
+
+    async fn damage_failure(&self, id: Uuid) {
+        assert!(self.0.damage_failure(id).expect("the store is open"), "there is no `{id}`");
     }
 }
 
@@ -119,5 +124,6 @@ each_fault_is_found! {
         a_batch_drops_from_the_queues_that_it_fills, a_queue_stays_full_under_a_storm
     ];
     a_journal_without_end: KeepsFailures => [the_latest_failures_are_kept, appends_of_two_handles_keep_the_limit];
+    a_journal_that_ends_at_a_bad_row: EndsAtDamage => [a_page_of_failures_goes_on_behind_rows_that_cannot_be_read];
     a_close_that_does_nothing: StaysOpen => [a_closed_store_is_unavailable];
 }

@@ -23,8 +23,8 @@ use async_trait::async_trait;
 use health_model::{ContainerKey, DocumentKey, Instant};
 use ports::{
     Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, FailureEntry,
-    FailurePlace, HitDelta, Job, JobFilter, JobQueue, LoadedContainer, Outage, Revision, RuleLayerKey,
-    RuleLayerRecord, Store, StoreError, StoreInfo, Versioned,
+    FailurePage, FailurePlace, HitDelta, Job, JobFilter, JobQueue, LoadedContainer, Outage, Revision,
+    RuleLayerKey, RuleLayerRecord, Store, StoreError, StoreInfo, Versioned,
 };
 use tokio::sync::watch;
 use uuid::Uuid;
@@ -69,6 +69,11 @@ impl MemoryStore {
     /// if there is none. A write of its version replaces it, a delete removes it.
     pub fn damage(&self, key: &DocumentKey) -> Result<bool, StoreError> {
         self.with(|state| state.damage(key))
+    }
+
+    /// Makes an entry of a journal one that cannot be read; `false` if there is none that can.
+    pub fn damage_failure(&self, id: Uuid) -> Result<bool, StoreError> {
+        self.with(|state| state.journal.damage(id))
     }
 
     /// Runs `f` under the lock and tells those who wait if it moved the head.
@@ -206,7 +211,7 @@ impl Store for MemoryStore {
         project_id: Option<&str>,
         before: Option<FailurePlace>,
         limit: usize,
-    ) -> Result<Vec<FailureEntry>, StoreError> {
+    ) -> Result<FailurePage, StoreError> {
         self.with(|state| state.journal.list(tenant_id, project_id, before, page(limit)))
     }
 

@@ -7,6 +7,7 @@ use health_model::DocumentKey;
 use ports::Store;
 use store_conformance::{Damage, Fixture};
 use store_memory::MemoryStore;
+use uuid::Uuid;
 
 store_conformance::store_conformance!(fresh);
 
@@ -21,6 +22,10 @@ impl Fixture for Memory {
 
     async fn damage(&self, key: &DocumentKey, _: Damage) {
         assert!(self.0.damage(key).expect("the store is open"), "there is no `{key}`");
+    }
+
+    async fn damage_failure(&self, id: Uuid) {
+        assert!(self.0.damage_failure(id).expect("the store is open"), "there is no `{id}`");
     }
 }
 

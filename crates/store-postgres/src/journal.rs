@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ports::{FailureEntry, FailurePlace, StoreError};
+use ports::{FailureEntry, FailurePage, FailurePlace, StoreError};
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
@@ -87,38 +87,65 @@ async fn append_in(
     Ok(())
 }
 
-/// A page, the latest first. A row that cannot be read is left out: it is of no use to the others.
+/// Rows of a further query of one page.
+const MANY: usize = 1_000;
+
+/// A page, the latest first. It goes on behind rows that cannot be read.
 pub(crate) async fn list(
     database: &Database,
     tenant_id: &str,
     project_id: Option<&str>,
     before: Option<FailurePlace>,
     limit: usize,
-) -> Result<Vec<FailureEntry>, StoreError> {
-    const DOING: &str = "list failures";
+) -> Result<FailurePage, StoreError> {
     // No instant is the greatest number, so that a page before nothing begins with the latest.
-    let (at, id) = before.map_or((i64::MAX, Uuid::nil()), |place| (micros(place.at), place.id));
-    let (tenant, limit) = (escape(tenant_id).into_owned(), signed(limit as u64));
-    let rows = match project_id {
-        None => database.read(DOING, LIST, args![tenant, at, id, limit]).await?,
-        Some(project) => {
-            let args = args![tenant, at, id, limit, escape(project).into_owned()];
-            database.read(DOING, LIST_OF_PROJECT, args).await?
-        }
-    };
-    let mut entries = Vec::with_capacity(rows.len());
-    for row in &rows {
-        match read(row) {
-            Ok(entry) => entries.push(entry),
-            Err(error) => {
-                tracing::error!(
-                    error = &error as &dyn std::error::Error,
-                    "a failure of the journal cannot be read and is left out"
-                );
+    let mut place = before.map_or((i64::MAX, Uuid::nil()), |place| (micros(place.at), place.id));
+    let mut page = FailurePage::default();
+    let mut n_rows = limit;
+    loop {
+        let rows = rows(database, tenant_id, project_id, place, n_rows).await?;
+        for row in &rows {
+            if page.entries.len() >= limit {
+                return Ok(page);
+            }
+            match read(row) {
+                Ok(entry) => page.entries.push(entry),
+                Err(error) => {
+                    tracing::error!(
+                        error = &error as &dyn std::error::Error,
+                        "a failure of the journal cannot be read and is left out"
+                    );
+                    page.n_unreadable += 1;
+                }
             }
         }
+        let last = rows.last().filter(|_| page.entries.len() < limit && rows.len() >= n_rows);
+        // Id and instant are of types that every row keeps, whatever is wrong with it.
+        let Some(last) = last.and_then(|it| Some((it.try_get(3).ok()?, it.try_get(0).ok()?))) else {
+            return Ok(page);
+        };
+        place = last;
+        // Rows that cannot be read are rarely alone.
+        n_rows = MANY;
     }
-    Ok(entries)
+}
+
+async fn rows(
+    database: &Database,
+    tenant_id: &str,
+    project_id: Option<&str>,
+    (at, id): (i64, Uuid),
+    limit: usize,
+) -> Result<Vec<PgRow>, StoreError> {
+    const DOING: &str = "list failures";
+    let (tenant, limit) = (escape(tenant_id).into_owned(), signed(limit as u64));
+    match project_id {
+        None => database.read(DOING, LIST, args![tenant, at, id, limit]).await,
+        Some(project) => {
+            let args = args![tenant, at, id, limit, escape(project).into_owned()];
+            database.read(DOING, LIST_OF_PROJECT, args).await
+        }
+    }
 }
 
 fn read(row: &PgRow) -> Result<FailureEntry, sqlx::Error> {

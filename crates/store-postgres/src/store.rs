@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use health_model::{ContainerKey, DocumentKey, Instant};
 use ports::{
     Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, FailureEntry,
-    FailurePlace, HitDelta, Job, JobFilter, JobQueue, LoadedContainer, Outage, Revision, RuleLayerKey,
-    RuleLayerRecord, Store, StoreError, StoreInfo, Versioned,
+    FailurePage, FailurePlace, HitDelta, Job, JobFilter, JobQueue, LoadedContainer, Outage, Revision,
+    RuleLayerKey, RuleLayerRecord, Store, StoreError, StoreInfo, Versioned,
 };
 use sqlx::ConnectOptions;
 use sqlx::Row;
@@ -209,7 +209,7 @@ impl Store for PostgresStore {
         project_id: Option<&str>,
         before: Option<FailurePlace>,
         limit: usize,
-    ) -> Result<Vec<FailureEntry>, StoreError> {
+    ) -> Result<FailurePage, StoreError> {
         journal::list(&self.database, tenant_id, project_id, before, limit.clamp(1, 1_000)).await
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ports::{FailureEntry, FailurePlace};
+use ports::{FailureEntry, FailurePage, FailurePlace};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqlitePool};
 use tracing::instrument;
@@ -41,6 +41,9 @@ pub(crate) async fn append(
     Ok(())
 }
 
+/// Rows of a further query of one page.
+const MANY: usize = 1_000;
+
 #[instrument(name = "db.failures.list", level = "debug", skip_all)]
 pub(crate) async fn list(
     readers: &SqlitePool,
@@ -48,25 +51,43 @@ pub(crate) async fn list(
     project_id: Option<&str>,
     before: Option<FailurePlace>,
     limit: usize,
-) -> Result<Vec<FailureEntry>, Failure> {
-    let (at, id) = before.map_or((i64::MAX, String::new()), |place| (micros(place.at), place.id.to_string()));
-    let query = match project_id {
-        None => sqlx::query(sql::LIST_FAILURES).bind(tenant_id).bind(at).bind(id).bind(row_count(limit)),
-        Some(project_id) => sqlx::query(sql::LIST_FAILURES_OF_PROJECT)
-            .bind(tenant_id)
-            .bind(at)
-            .bind(id)
-            .bind(row_count(limit))
-            .bind(project_id),
-    };
-    let mut entries = Vec::new();
-    for row in query.fetch_all(readers).await? {
-        match read(&row) {
-            Ok(entry) => entries.push(entry),
-            Err(error) => log_skipped(&error),
+) -> Result<FailurePage, Failure> {
+    let mut place =
+        before.map_or((i64::MAX, String::new()), |place| (micros(place.at), place.id.to_string()));
+    let mut page = FailurePage::default();
+    let mut n_rows = limit;
+    loop {
+        let (at, id) = place.clone();
+        let query = match project_id {
+            None => sqlx::query(sql::LIST_FAILURES).bind(tenant_id).bind(at).bind(id).bind(row_count(n_rows)),
+            Some(project_id) => sqlx::query(sql::LIST_FAILURES_OF_PROJECT)
+                .bind(tenant_id)
+                .bind(at)
+                .bind(id)
+                .bind(row_count(n_rows))
+                .bind(project_id),
+        };
+        let rows = query.fetch_all(readers).await?;
+        for row in &rows {
+            if page.entries.len() >= limit {
+                return Ok(page);
+            }
+            // An id that is no text is before all of its instant: the next query begins behind that.
+            place = (row.try_get(3)?, row.try_get(0).unwrap_or_default());
+            match read(row) {
+                Ok(entry) => page.entries.push(entry),
+                Err(error) => {
+                    log_skipped(&error);
+                    page.n_unreadable += 1;
+                }
+            }
         }
+        if page.entries.len() >= limit || rows.len() < n_rows {
+            return Ok(page);
+        }
+        // Rows that cannot be read are rarely alone.
+        n_rows = MANY;
     }
-    Ok(entries)
 }
 
 fn read(row: &SqliteRow) -> Result<FailureEntry, ports::StoreError> {

@@ -41,8 +41,8 @@ use async_trait::async_trait;
 use health_model::{ContainerKey, DocumentKey, Instant};
 use ports::{
     Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, FailureEntry,
-    FailurePlace, HitDelta, Job, JobFilter, JobQueue, LoadedContainer, Outage, Revision, RuleLayerKey,
-    RuleLayerRecord, Store, StoreError, StoreInfo, Versioned,
+    FailurePage, FailurePlace, HitDelta, Job, JobFilter, JobQueue, LoadedContainer, Outage, Revision,
+    RuleLayerKey, RuleLayerRecord, Store, StoreError, StoreInfo, Versioned,
 };
 use sqlx::SqlitePool;
 use tokio::sync::{Notify, watch};
@@ -237,7 +237,7 @@ impl Store for SqliteStore {
         project_id: Option<&str>,
         before: Option<FailurePlace>,
         limit: usize,
-    ) -> Result<Vec<FailureEntry>, StoreError> {
+    ) -> Result<FailurePage, StoreError> {
         let result = journal::list(&self.readers, tenant_id, project_id, before, page(limit)).await;
         self.explain("listing failures", result)
     }

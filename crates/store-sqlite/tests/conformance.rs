@@ -10,6 +10,7 @@ use sqlx::{ConnectOptions, Connection};
 use store_conformance::{Damage, Fixture};
 use store_sqlite::{SqliteOptions, SqliteStore};
 use tempfile::TempDir;
+use uuid::Uuid;
 
 store_conformance::store_conformance!(fresh);
 
@@ -35,6 +36,16 @@ impl Fixture for File {
         let query = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(&key.tenant_id).bind(&key.scope_id);
         let done = query.bind(&key.tool_name).execute(&mut connection).await.expect("the statement runs");
         assert_eq!(done.rows_affected(), 1, "one row of `{key}`");
+        connection.close().await.expect("the connection closes");
+    }
+
+    async fn damage_failure(&self, id: Uuid) {
+        let options = SqliteConnectOptions::new().filename(self.0.path().join("store.db"));
+        let mut connection: SqliteConnection = options.connect().await.expect("the file opens");
+        // No UTF-8.
+        let query = sqlx::query("update failures set content = cast(x'ff' as text) where id = ?1");
+        let done = query.bind(id.to_string()).execute(&mut connection).await.expect("the statement runs");
+        assert_eq!(done.rows_affected(), 1, "one row of `{id}`");
         connection.close().await.expect("the connection closes");
     }
 }

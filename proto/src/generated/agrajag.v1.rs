@@ -1696,13 +1696,14 @@ pub struct RuleExplanation {
     /// Whether it decided: the first that matched.
     #[prost(bool, tag = "7")]
     pub selected: bool,
-    /// Why it matched, in the rule's order. Empty unless it did, and for a rule that matches everything.
+    /// The fields that matched, in the rule's order: all of them if the rule did. Of a rule that did not, those that say
+    /// something of this failure: what holds for nearly every failure, such as `not` and `target`, is left out.
     #[prost(message, repeated, tag = "8")]
     pub matched_fields: ::prost::alloc::vec::Vec<Evidence>,
     /// The first field that did not match, with what was seen instead. Absent if all matched.
     #[prost(message, optional, tag = "9")]
     pub first_mismatch: ::core::option::Option<Evidence>,
-    /// How many fields matched before it: the rules that nearly matched have many.
+    /// How many `matched_fields` there are: the rules that nearly matched have some.
     #[prost(uint32, tag = "10")]
     pub n_matched: u32,
 }
@@ -1739,6 +1740,9 @@ pub struct RuleLayer {
     /// Counts the writes of a layer in the store, from 1. 0 for a file.
     #[prost(uint64, tag = "10")]
     pub version: u64,
+    /// It says `shadow: true`: its rules are evaluated and counted, and in force for nobody.
+    #[prost(bool, tag = "11")]
+    pub shadow: bool,
 }
 /// Where a rule comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
@@ -2265,15 +2269,16 @@ pub struct GetEffectiveRulesResponse {
     /// Oddities of the request and of the server's state.
     #[prost(message, repeated, tag = "5")]
     pub warnings: ::prost::alloc::vec::Vec<Warning>,
-    /// What the layers marked `shadow: true` would have decided otherwise since this server started, the most frequent
-    /// first. Nothing acts on it.
+    /// What the layers marked `shadow: true` would have decided otherwise since the tenant's rules last changed or this
+    /// server started, the most frequent first. Projects without layers of their own are counted together. Nothing acts on
+    /// it.
     #[prost(message, repeated, tag = "6")]
     pub shadow_changes: ::prost::alloc::vec::Vec<ShadowChange>,
 }
 /// One way in which shadow layers would decide otherwise.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ShadowChange {
-    /// The rule that decided.
+    /// The rule that decided. Empty where none knew more than the dispatcher or the reporter.
     #[prost(string, tag = "1")]
     pub rule_id: ::prost::alloc::string::String,
     /// What it said.

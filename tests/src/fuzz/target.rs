@@ -7,14 +7,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use checker::{LayerKind, Options, RuleTable, Settings, decide};
+use checker::{LayerKind, Options, RuleTable, Settings, decide_alone};
 use chrono::{DateTime, Utc};
 use clap::ValueEnum;
 use health_model::key::DEFAULT_PROJECT;
-use health_model::{
-    Caller, Cascade, Classification, EffectKind, Failure, Policy, Scope, Status, Target as ToolTarget, Tool,
-    View,
-};
+use health_model::{Classification, EffectKind, Failure, Policy, Scope, Status, Target as ToolTarget, Tool};
 
 use super::failure;
 
@@ -121,17 +118,9 @@ fn rules(text: &str, answer: &mut impl Hasher) {
 /// Laws: the same again is the same; nothing is written for everybody; no status for the user's own mistake, none for a
 /// target that came with the call; no retry time in the past.
 fn judged(table: &RuleTable, tool: &Tool, failure: &Failure, answer: &mut impl Hasher) {
-    let caller = Caller {
-        tenant_id: "t".to_owned(),
-        project_id: DEFAULT_PROJECT.to_owned(),
-        user_id: Some("u".to_owned()),
-        session_id: Some("s".to_owned()),
-        locale: None,
-    };
-    let view = View { cascade: Cascade::default(), user_id: caller.user_id.as_deref() };
     let now = DateTime::<Utc>::from_timestamp(1_796_040_000, 0).unwrap_or_default();
     let (policy, settings) = (Policy::default(), Settings::default());
-    let once = || decide(table, &caller, tool, failure, &view, &policy, &settings, now);
+    let once = || decide_alone(table, "t", DEFAULT_PROJECT, tool, failure, &policy, &settings, now);
     let decision = once();
     let verdict = &decision.verdict;
     assert!(once() == decision, "the same failure gets the same verdict");

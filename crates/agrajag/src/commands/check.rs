@@ -7,7 +7,7 @@ use agrajag_proto::v1;
 use super::{Context, write_warnings};
 use crate::args::call::CallArgs;
 use crate::error::{Error, Exit};
-use crate::output::{Out, note};
+use crate::output::{Out, aside};
 use crate::show;
 use crate::wire::{WireEnum as _, choice};
 
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// A revision of an earlier answer: this one is to know at least that much.
     #[arg(long, value_name = "REVISION")]
     at_least: Option<String>,
-    /// Show the fields that made the rule match, too.
+    /// Show the fields that made the rule match, too. `--output json` has them always.
     #[arg(long)]
     full: bool,
     /// Print the verdict in the form that another program takes, and nothing else; warnings go to standard error.
@@ -41,7 +41,7 @@ pub(crate) async fn run(args: &Args, context: &mut Context) -> Result<Exit, Erro
     let response = remote.answer(remote.health().check(remote.request(request)).await)?;
     match args.render {
         Some(dialect) => write_rendering(&mut context.out, dialect, &response)?,
-        None => context.out.answer(&response, |out| render(out, &tool, &response))?,
+        None => context.out.answer(&response, |out| render(out, &tool, &response, args.full))?,
     }
     Ok(Exit::Ok)
 }
@@ -54,7 +54,8 @@ fn request(args: &Args) -> Result<v1::CheckRequest, Error> {
     if let Some(revision) = &args.at_least {
         request.at_least.clone_from(revision);
     }
-    if args.full {
+    // What is shown of it without `--full`: that others failed alike.
+    if args.render.is_none() {
         request.set_detail(v1::DetailLevel::Full);
     }
     if let Some(id) = &args.call_id {
@@ -83,7 +84,7 @@ fn write_rendering(
     dialect: v1::RenderDialect,
     response: &v1::CheckResponse,
 ) -> Result<(), Error> {
-    show::warnings(&response.warnings, response.stale).iter().for_each(|it| note(it));
+    show::warnings(&response.warnings, response.stale).iter().for_each(|it| aside(it));
     let Some(rendering) = response.renderings.iter().find(|it| it.dialect() == dialect) else {
         return Err(Error::failed(
             format!("the server gave the verdict, but not for `--render {}`", dialect.flag()),
@@ -95,10 +96,10 @@ fn write_rendering(
     Ok(())
 }
 
-fn render(out: &mut Out, tool: &str, response: &v1::CheckResponse) -> io::Result<()> {
+fn render(out: &mut Out, tool: &str, response: &v1::CheckResponse, full: bool) -> io::Result<()> {
     let verdict = response.verdict.clone().unwrap_or_default();
     out.line(&show::headline(tool, &verdict))?;
-    out.table(&show::verdict(&verdict))?;
+    out.table(&show::verdict(&verdict, full))?;
     write_warnings(out, &response.warnings, response.stale)
 }
 

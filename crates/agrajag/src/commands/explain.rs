@@ -2,6 +2,8 @@
 //!
 //! Asks the server of the flags, or with `--local` one of its own that holds nothing but rules.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::io;
 
 use agrajag_proto::v1;
@@ -19,6 +21,9 @@ use crate::wire::word;
 
 /// The rules that nearly matched of which is told.
 const MAX_MISSES: usize = 8;
+
+/// What a thing weighs that held for one rule alone: more rules share it.
+const SHARES: u64 = 1 << 20;
 
 /// Characters of what a rule that nearly matched looks for, and of what it found there.
 const MAX_SHOWN: usize = 100;
@@ -93,7 +98,7 @@ fn request(args: &Args) -> Result<v1::ExplainRequest, Error> {
 fn render(out: &mut Out, tool: &str, response: &v1::ExplainResponse, all: bool) -> io::Result<()> {
     let verdict = response.verdict.clone().unwrap_or_default();
     out.line(&show::headline(tool, &verdict))?;
-    out.table(&show::verdict(&verdict))?;
+    out.table(&show::verdict(&verdict, true))?;
 
     let shown = if all { response.rules.iter().collect() } else { nearest(&response.rules) };
     let mut rules = Table::new(["#", "RULE", "FROM", "RESULT"]);
@@ -137,30 +142,50 @@ fn brief(evidence: v1::Evidence) -> v1::Evidence {
     v1::Evidence { expected: cut(evidence.expected), seen: cut(evidence.seen), ..evidence }
 }
 
-/// The rules that match, the one that decided first, then the nearest of the others: those of which most conditions held.
+/// The rules that match, the one that decided first, then the nearest of the others: those of which rare things held. What
+/// holds for many rules, such as a status, says little of which of them was meant.
 fn nearest(rules: &[v1::RuleExplanation]) -> Vec<&v1::RuleExplanation> {
     let (mut shown, mut others): (Vec<_>, Vec<_>) = rules.iter().partition(|it| it.matched);
     shown.sort_by_key(|it| !it.selected);
     others.retain(|it| it.n_matched > 0);
-    others.sort_by_key(|it| std::cmp::Reverse(it.n_matched));
+    let mut held: BTreeMap<String, u64> = BTreeMap::new();
+    for it in others.iter().flat_map(|it| &it.matched_fields) {
+        *held.entry(kind_of_fact(it)).or_default() += 1;
+    }
+    let weight = |it: &v1::Evidence| SHARES / held.get(&kind_of_fact(it)).copied().unwrap_or(1).max(1);
+    others.sort_by_cached_key(|it| Reverse(it.matched_fields.iter().map(weight).sum::<u64>()));
     shown.extend(others.into_iter().take(MAX_MISSES));
     shown
 }
 
+/// What held, in the words that are the same in every rule.
+fn fact(evidence: &v1::Evidence) -> String {
+    match evidence.field.as_str() {
+        // It names the fields of its branch itself.
+        "any" => evidence.seen.clone(),
+        field => format!("{field} {}", evidence.seen),
+    }
+}
+
+/// The same for facts that differ only in the field that asks for them.
+fn kind_of_fact(evidence: &v1::Evidence) -> String {
+    let fact = fact(evidence);
+    let status = fact.strip_prefix("httpStatusRange ").or_else(|| fact.strip_prefix("httpStatus "));
+    status.map_or_else(|| fact.clone(), |it| format!("status {it}"))
+}
+
 /// What became of one rule. What a miss looks for may be long, and its beginning tells it.
 fn result(rule: &v1::RuleExplanation, whole: bool) -> String {
-    let fields = rule.matched_fields.iter().map(show::evidence).collect::<Vec<_>>().join("; ");
+    let fields = || rule.matched_fields.iter().map(show::evidence).collect::<Vec<_>>().join("; ");
+    let facts = || rule.matched_fields.iter().map(fact).collect::<Vec<_>>().join(", ");
     let mismatch = rule.first_mismatch.clone().map(|it| if whole { it } else { brief(it) });
     match (&mismatch, rule.selected) {
         (Some(mismatch), _) if rule.n_matched == 0 => format!("no: {}", show::evidence(mismatch)),
-        (Some(mismatch), _) => {
-            let held = show::plural(rule.n_matched.into(), "condition");
-            format!("nearly: {held} held, then {}", show::evidence(mismatch))
-        }
-        (None, true) if fields.is_empty() => "DECIDED: matches everything".to_owned(),
-        (None, true) => format!("DECIDED: {fields}"),
-        (None, false) if rule.matched && fields.is_empty() => "matches everything, too late".to_owned(),
-        (None, false) if rule.matched => format!("matches, too late: {fields}"),
+        (Some(mismatch), _) => format!("nearly: {} held; not {}", facts(), show::evidence(mismatch)),
+        (None, true) if fields().is_empty() => "DECIDED: matches everything".to_owned(),
+        (None, true) => format!("DECIDED: {}", fields()),
+        (None, false) if rule.matched && fields().is_empty() => "matches everything, too late".to_owned(),
+        (None, false) if rule.matched => format!("matches, too late: {}", fields()),
         (None, false) => "no".to_owned(),
     }
 }
@@ -185,7 +210,6 @@ mod tests {
     fn rule(
         position: u32,
         id: &str,
-        n_held: u32,
         matched: Vec<v1::Evidence>,
         miss: Option<v1::Evidence>,
     ) -> v1::RuleExplanation {
@@ -194,7 +218,7 @@ mod tests {
             rule_id: id.to_owned(),
             origin: v1::RuleOrigin::Bundled.into(),
             matched: miss.is_none(),
-            n_matched: n_held,
+            n_matched: matched.len() as u32,
             matched_fields: matched,
             first_mismatch: miss,
             ..Default::default()
@@ -205,7 +229,7 @@ mod tests {
     #[test]
     fn the_rule_that_decided_and_those_that_nearly_did_are_shown() {
         let status = || evidence("httpStatus", "401", "401");
-        let mut generic = rule(2, "http-401-generic", 1, vec![status()], None);
+        let mut generic = rule(2, "http-401-generic", vec![status()], None);
         generic.selected = true;
         let response = v1::ExplainResponse {
             verdict: Some(v1::Verdict {
@@ -218,13 +242,12 @@ mod tests {
                 rule(
                     1,
                     "http-401-expired-token",
-                    1,
-                    Vec::new(),
+                    vec![status()],
                     Some(evidence("bodyContains", "expired_token", "")),
                 ),
                 generic,
-                rule(3, "http-403", 0, Vec::new(), Some(evidence("httpStatus", "403", "401"))),
-                rule(4, "fallback", 0, Vec::new(), None),
+                rule(3, "http-403", Vec::new(), Some(evidence("httpStatus", "403", "401"))),
+                rule(4, "fallback", Vec::new(), None),
             ],
             writes: vec![v1::PlannedWrite {
                 key: Some(v1::DocumentKey {
@@ -247,21 +270,32 @@ mod tests {
         assert!(written.text().contains("no: httpStatus: wants 403, saw 401"), "{}", written.text());
     }
 
-    /// DESIGN §2.8: of many rules only those that say something are shown, the nearest first.
+    /// DESIGN §2.8: of many rules only those that say something are shown, the nearest first: what few rules look for
+    /// says more than what many do, in whichever branch it stands.
     #[test]
     fn at_most_eight_misses_are_shown_the_nearest_first() {
         let wanted = format!("`{}the end`", "é".repeat(200));
         let miss = || Some(evidence("text", &wanted, "none of them in 3 bytes of text"));
+        let status = || evidence("status", "404, 410", "404");
+        let provider = |name: &str| evidence("provider", name, name);
+        let held = |at: u32| match at {
+            3 | 4 => Vec::new(),
+            8 => vec![evidence("httpStatusRange", "400 to 499", "404")],
+            9 => vec![evidence("any", "status 404", "status 404")],
+            14 | 15 => vec![status(), provider("jira")],
+            18 => vec![provider("rare")],
+            _ => vec![status()],
+        };
         let mut rules: Vec<v1::RuleExplanation> =
-            (1..=20).map(|at| rule(at, &format!("miss-{at}"), at % 5, Vec::new(), miss())).collect();
-        rules.push(rule(21, "late", 1, vec![evidence("status", "404", "404")], None));
-        let mut decided = rule(22, "decided", 1, vec![evidence("status", "404", "404")], None);
+            (1..=20).map(|at| rule(at, &format!("miss-{at}"), held(at), miss())).collect();
+        rules.push(rule(21, "late", vec![evidence("status", "404", "404")], None));
+        let mut decided = rule(22, "decided", vec![evidence("status", "404", "404")], None);
         decided.selected = true;
         rules.push(decided);
         let ids: Vec<&str> = nearest(&rules).iter().map(|it| it.rule_id.as_str()).collect();
         let expected = [
-            "decided", "late", "miss-4", "miss-9", "miss-14", "miss-19", "miss-3", "miss-8", "miss-13",
-            "miss-18",
+            "decided", "late", "miss-18", "miss-14", "miss-15", "miss-1", "miss-2", "miss-5", "miss-6",
+            "miss-7",
         ];
         assert_eq!(ids, expected);
 
@@ -271,6 +305,11 @@ mod tests {
             render(&mut out, "x", &response, all).expect("memory");
             written.text()
         };
+        assert!(
+            shown(false).contains("nearly: status 404, provider jira held; not text"),
+            "{}",
+            shown(false)
+        );
         assert!(shown(false).contains("12 rules further from a match"), "{}", shown(false));
         assert!(!shown(false).contains("the end"), "what is long is cut");
         assert!(

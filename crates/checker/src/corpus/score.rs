@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
 use health_model::key::DEFAULT_PROJECT;
-use health_model::{
-    Caller, Cascade, Classification, EffectKind, Instant, Policy, Scope, Status, Target, View,
-};
+use health_model::{Classification, EffectKind, Instant, Policy, Scope, Status, Target};
 use serde::Serialize;
 
-use crate::decide::{Settings, decide};
+use crate::decide::{Settings, decide_alone};
 use crate::table::RuleTable;
 
 use super::baseline::Baseline;
@@ -49,6 +47,8 @@ pub struct Score {
     pub by_class: BTreeMap<Classification, OfClass>,
     /// All rows that did not get a right class, in order.
     pub misses: Vec<Miss>,
+    /// The rows of [`Score::retry_errors`], in order.
+    pub retry_misses: Vec<RetryMiss>,
     /// Rows by label and class that they got.
     #[serde(skip)]
     pub confusion: BTreeMap<(Classification, Classification), usize>,
@@ -101,6 +101,19 @@ pub struct Miss {
     pub signature: String,
 }
 
+/// A row that says when to retry and got another time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RetryMiss {
+    /// The row.
+    pub id: String,
+    /// How long the label says to wait, as an ISO-8601 duration.
+    pub wanted: String,
+    /// How long the verdict says to wait; absent if it names no time.
+    pub got: Option<String>,
+    /// The rule that decided; empty if none did.
+    pub rule_id: String,
+}
+
 /// What a row got.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Got {
@@ -119,15 +132,8 @@ pub struct Got {
 /// Decides one row, for a caller who has every id, with an empty store.
 #[must_use]
 pub fn got(row: &Row, table: &RuleTable, policy: &Policy, settings: &Settings) -> Got {
-    let caller = Caller {
-        tenant_id: "t".to_owned(),
-        project_id: DEFAULT_PROJECT.to_owned(),
-        user_id: Some("u".to_owned()),
-        session_id: Some("s".to_owned()),
-        locale: None,
-    };
-    let view = View { cascade: Cascade::default(), user_id: caller.user_id.as_deref() };
-    let decision = decide(table, &caller, &row.tool, &row.failure, &view, policy, settings, row.now);
+    let Row { tool, failure, now, .. } = row;
+    let decision = decide_alone(table, "t", DEFAULT_PROJECT, tool, failure, policy, settings, *now);
     let marks = decision.effects.iter().filter_map(|it| match &it.kind {
         EffectKind::Mark(mark) => Some((it.key.scope, mark.status)),
         _ => None,
@@ -188,6 +194,7 @@ fn score_by(rows: &[Row], decide: impl Fn(&Row) -> Got) -> Score {
         retry_errors: 0,
         by_class: BTreeMap::new(),
         misses: Vec::new(),
+        retry_misses: Vec::new(),
         confusion: BTreeMap::new(),
         harmed: Vec::new(),
     };
@@ -228,7 +235,15 @@ fn count(score: &mut Score, row: &Row, got: Got) {
         score.harm += 1;
         score.harmed.push(row.id.clone());
     }
-    score.retry_errors += usize::from(is_retry_error(row, &got));
+    if let Some(wanted) = row.expected.retry_after.filter(|_| is_retry_error(row, &got)) {
+        score.retry_errors += 1;
+        score.retry_misses.push(RetryMiss {
+            id: row.id.clone(),
+            wanted: wanted.to_string(),
+            got: got.retry_at.map(|at| (at - row.now).to_string()),
+            rule_id: got.rule_id.clone(),
+        });
+    }
     if !is_right {
         score.misses.push(Miss {
             id: row.id.clone(),

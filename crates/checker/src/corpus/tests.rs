@@ -85,6 +85,27 @@ fn a_bad_line_is_named_with_field_and_what_is_wanted() {
     }
 }
 
+/// A misspelt field makes a row say less than its author thinks: each is told once, with what may be meant.
+#[test]
+fn unknown_fields_are_told_once_each() {
+    let text = r#"{"id": "a", "own": 1, "tool": {"name": "t", "provider": "x"}, "error": {"mesage": "m", "body": "b"}, "expected": "UNCLEAR"}
+
+{"id": "b", "tool": {"name": "t"}, "error": {"mesage": "m", "zzz": 1}, "expected": {"classification": "UNCLEAR", "why": "w", "retryafter": null}}
+"#;
+    let told: Vec<String> = unknown_fields(text).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "line 1 and 1 more: `error.mesage` is unknown and passed over; is `message` meant?",
+            "line 1: `tool.provider` is unknown and passed over",
+            "line 3: `error.zzz` is unknown and passed over",
+            "line 3: `expected.retryafter` is unknown and passed over; is `retryAfter` meant?",
+        ]
+    );
+    assert_eq!(unknown_fields(EXAMPLE), []);
+    assert_eq!(unknown_fields("x\n[]\n{\"error\": 7}"), []);
+}
+
 #[test]
 fn a_label_may_be_a_class_alone_and_is_likely_unless_it_says_more() {
     let short = parse_row(EXAMPLE).unwrap();
@@ -161,6 +182,9 @@ fn the_terms_of_the_score() {
     assert_eq!(score.unclear, OfUnclear { rows: 2, overclaimed: 1 });
     assert_eq!((score.harm, score.harmed.as_slice()), (1, ["harm".to_owned()].as_slice()));
     assert_eq!(score.retry_errors, 1);
+    let retries: Vec<(&str, &str, bool)> =
+        score.retry_misses.iter().map(|it| (&*it.id, &*it.wanted, it.got.is_some())).collect();
+    assert_eq!(retries, [("retry", "PT20S", true)]);
     let misses: Vec<&str> = score.misses.iter().map(|it| it.id.as_str()).collect();
     assert_eq!(misses, ["wrong", "harm", "silent", "over"]);
     assert_eq!(score.by_class[&Classification::UserInput], OfClass { rows: 3, answered: 3, right: 1 });
@@ -180,7 +204,8 @@ fn the_score_serialises_to_the_documented_shape() {
             r#""certain":{"rows":1,"right":0},"likely":{"rows":0,"right":0},"contested":{"rows":0,"right":0},"#,
             r#""unclear":{"rows":0,"overclaimed":0},"harm":0,"retry_errors":1,"#,
             r#""by_class":{"INTERMITTENT":{"rows":1,"answered":1,"right":0}},"#,
-            r#""misses":[{"id":"a","expected":"INTERMITTENT","got":"USER_PERMISSION","rule_id":"http-403","signature":"http-403"}]}"#
+            r#""misses":[{"id":"a","expected":"INTERMITTENT","got":"USER_PERMISSION","rule_id":"http-403","signature":"http-403"}],"#,
+            r#""retry_misses":[{"id":"a","wanted":"PT20S","got":null,"rule_id":"http-403"}]}"#
         )
     );
 }

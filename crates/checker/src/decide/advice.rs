@@ -1,7 +1,9 @@
-//! Whose fault it is, what to do, and a hint for the person: closed tables by class, kind and owner.
+//! Whose fault it is, why, and what to do: closed tables by class, kind, reason and owner.
 
+use health_model::words::Reason;
 use health_model::{
-    Classification, CredentialOwner, DiagnosisState, DispatchCode, FailureKind, Fault, Remedy, ToolKind,
+    Classification, CredentialOwner, DiagnosisState, DispatchCode, FailureKind, Fault, Remedy, RetryBasis,
+    ToolKind,
 };
 
 use crate::rule::RuleScope;
@@ -15,11 +17,11 @@ pub(super) fn fault(call: Call<'_>, classification: Classification, finding: &Fi
         Classification::UserInput => Fault::CallerInput,
         Classification::UserPermission => Fault::UserRight,
         Classification::UserSpecificTechnical => Fault::UserCredential,
-        // A rate is an account's.
+        // Whoever limits does so; the credential is good.
         Classification::Intermittent
-            if call.failure.http_status == Some(429) || finding.scope == Some(RuleScope::Credential) =>
+            if finding.told.is_rate() || finding.scope == Some(RuleScope::Credential) =>
         {
-            Fault::UserCredential
+            Fault::Upstream
         }
         Classification::Working => Fault::Unknown,
         Classification::TechnicallyBroken | Classification::Intermittent | Classification::Unclear => {
@@ -46,8 +48,7 @@ fn technical_fault(call: Call<'_>, classification: Classification, finding: &Fin
         Some(FailureKind::ConnectRefused) if is_hosted => Fault::ToolHost,
         Some(FailureKind::ConnectRefused | FailureKind::Tls | FailureKind::Protocol) => Fault::Upstream,
         Some(FailureKind::Decode | FailureKind::ToolException | FailureKind::Cancelled) | None => {
-            let is_server_error = call.failure.http_status.is_some_and(|it| it >= 500);
-            if is_server_error || classification != Classification::Unclear {
+            if finding.told.is_of_server() || classification != Classification::Unclear {
                 Fault::Upstream
             } else {
                 Fault::Unknown
@@ -56,18 +57,45 @@ fn technical_fault(call: Call<'_>, classification: Classification, finding: &Fin
     }
 }
 
-/// What to do, where no rule says so.
+/// Why it failed, where more is known than the class: the words of the signature, then what the statuses say.
+pub(super) fn reason(class: Classification, finding: &Finding<'_>) -> Option<Reason> {
+    let named = Reason::of(class, &finding.signature);
+    match (class, named) {
+        // Nobody answers 402 to a bad credential.
+        (Classification::UserSpecificTechnical, Some(Reason::Credential) | None)
+            if finding.told.is_unpaid() =>
+        {
+            Some(Reason::Payment)
+        }
+        (Classification::UserSpecificTechnical, None) => {
+            let says_otherwise = finding.remedy.is_some_and(|it| it != Remedy::Reauthenticate)
+                && class == finding.classification;
+            match finding.told.is_rate() {
+                true => Some(Reason::Quota),
+                false => (!says_otherwise).then_some(Reason::Credential),
+            }
+        }
+        (Classification::Intermittent, None) if finding.told.is_rate() => Some(Reason::RateLimit),
+        (Classification::Intermittent, None) if finding.scope == Some(RuleScope::Credential) => {
+            Some(Reason::MaybeRateLimit)
+        }
+        (_, named) => named,
+    }
+}
+
+/// What to do, where no rule says so. `basis` is how a time to call again is founded, if there is one.
 pub(super) fn remedy(
     call: Call<'_>,
     classification: Classification,
+    reason: Option<Reason>,
     diagnosis: DiagnosisState,
+    basis: Option<RetryBasis>,
     dispatch_code: Option<DispatchCode>,
 ) -> Remedy {
     match classification {
         Classification::UserInput => Remedy::FixInput,
         Classification::UserPermission => Remedy::AskAdmin,
-        Classification::UserSpecificTechnical if is_shared_credential(call) => Remedy::AskAdmin,
-        Classification::UserSpecificTechnical => Remedy::Reauthenticate,
+        Classification::UserSpecificTechnical => of_account(call, reason, basis),
         Classification::TechnicallyBroken => needs_reopening(call.tool, dispatch_code),
         Classification::Intermittent | Classification::Working => Remedy::RetryAt,
         Classification::Unclear if diagnosis == DiagnosisState::Enqueued => Remedy::AwaitDiagnosis,
@@ -75,29 +103,15 @@ pub(super) fn remedy(
     }
 }
 
-/// A hint for the person, where there is something that they can do. Fixed words but for the tool's name.
-pub(super) fn user_hint(call: Call<'_>, classification: Classification, remedy: Remedy) -> Option<String> {
-    let tool = &call.tool.name;
-    match (classification, remedy) {
-        (_, Remedy::ReopenSession) => {
-            Some(format!("The client that runs `{tool}` is not connected: open it again."))
-        }
-        (Classification::UserSpecificTechnical, _) if call.failure.http_status == Some(402) => {
-            Some(format!("The account behind `{tool}` has no quota left, or a bill is due: check its plan."))
-        }
-        (Classification::UserSpecificTechnical, _) if is_shared_credential(call) => {
-            Some(format!("The shared credential of `{tool}` does not work: tell whoever looks after it."))
-        }
-        (Classification::UserSpecificTechnical, _) => {
-            Some(format!("Your access to `{tool}` does not work: log in again or renew its credential."))
-        }
-        (Classification::UserPermission, _) => {
-            Some(format!("You lack a right that `{tool}` needs: ask whoever grants it."))
-        }
-        _ => None,
+/// A new login helps against a credential that does not work, and against nothing else; waiting where the other side
+/// says until when.
+fn of_account(call: Call<'_>, reason: Option<Reason>, basis: Option<RetryBasis>) -> Remedy {
+    let is_said = basis.is_some_and(|it| it != RetryBasis::Computed);
+    let is_shared =
+        matches!(call.failure.credential, Some(CredentialOwner::Project | CredentialOwner::Tenant));
+    match reason {
+        Some(Reason::Quota | Reason::AccountShut) if is_said => Remedy::RetryAt,
+        Some(Reason::Credential) if !is_shared => Remedy::Reauthenticate,
+        _ => Remedy::AskAdmin,
     }
-}
-
-fn is_shared_credential(call: Call<'_>) -> bool {
-    matches!(call.failure.credential, Some(CredentialOwner::Project | CredentialOwner::Tenant))
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use chrono::TimeDelta;
 use health_model::verdict::Evidence;
-use health_model::words::{self, Failed};
+use health_model::words::{self, Failed, Reason};
 use health_model::{
     Classification, DiagnosisState, DispatchCode, EffectiveStatus, FailureKind, Fault, HealthAction,
     NotFoundOf, Origin, Remedy, RetryBasis, Target, Verdict,
@@ -15,6 +15,7 @@ use crate::retry::{self, Clock, Said, Source};
 use crate::rule::{CooldownSpec, RetrySpec, RuleScope};
 use crate::table::RuleTable;
 
+use super::scope::Told;
 use super::{Call, Decision, advice, needs_reopening, retry_safety};
 
 /// The signature of a failure of which only the dispatcher knew that the backend is gone (R100).
@@ -36,6 +37,8 @@ pub(super) struct Finding<'a> {
     /// As answered: differs from the reported one after C24.
     pub(super) dispatch_code: Option<DispatchCode>,
     pub(super) kind: Option<FailureKind>,
+    /// Which statuses the failure names.
+    pub(super) told: Told,
     /// When the other side says to call again, where a rule decided that it may pass.
     pub(super) said: Option<Said>,
 }
@@ -66,10 +69,10 @@ pub(super) fn find<'a>(table: &'a RuleTable, call: Call<'a>) -> Found<'a> {
     let classified = table.classify_facts(&facts);
     if classified.is_fallback {
         if failure.dispatch_code == Some(DispatchCode::BackendUnreachable) {
-            return Found::Finding(unreachable(call, "no rule knew better"));
+            return Found::Finding(unreachable(call, &facts, "no rule knew better"));
         }
         if failure.not_found_of == Some(NotFoundOf::Entity) && !facts.is_literal() {
-            return Found::Finding(entity_not_found(call));
+            return Found::Finding(entity_not_found(call, &facts));
         }
     }
     let rule = &classified.entry.rule;
@@ -91,6 +94,7 @@ pub(super) fn find<'a>(table: &'a RuleTable, call: Call<'a>) -> Found<'a> {
         } else {
             facts.kind()
         },
+        told: Told::of(&facts),
         said: None,
     };
     blame_the_target(call, &mut finding);
@@ -108,21 +112,21 @@ pub(super) fn find<'a>(table: &'a RuleTable, call: Call<'a>) -> Found<'a> {
 /// What a rule says is no signal: answered, and nothing is written.
 fn no_signal(call: Call<'_>, facts: &Facts<'_>, finding: &Finding<'_>) -> Verdict {
     let class = finding.classification;
-    let remedy = finding
-        .remedy
-        .unwrap_or_else(|| advice::remedy(call, class, DiagnosisState::None, finding.dispatch_code));
-    let verdict = bare(call, facts, finding, remedy, None);
-    let model_text = words::failure_text(&Failed {
+    let reason = Reason::of_no_signal(class, &finding.signature);
+    let remedy = finding.remedy.unwrap_or_else(|| {
+        advice::remedy(call, class, reason, DiagnosisState::None, None, finding.dispatch_code)
+    });
+    let fault = finding.fault.unwrap_or_else(|| advice::fault(call, class, finding));
+    let failed = Failed {
         tool: &call.tool.name,
         signature: &finding.signature,
         classification: class,
+        reason,
         remedy,
         retry: None,
         is_health_signal: false,
-        is_unknown_tool: false,
-    });
-    let fault = finding.fault.unwrap_or_else(|| advice::fault(call, class, finding));
-    Verdict { model_text, fault, is_health_signal: false, ..verdict }
+    };
+    Verdict { fault, ..bare(call, facts, finding, &failed) }
 }
 
 /// When the other side says to call again. Texts are read only where the failure may pass by itself or says until when an
@@ -207,7 +211,7 @@ const fn is_network(kind: FailureKind) -> bool {
 }
 
 /// R100: only the dispatcher knew.
-fn unreachable<'a>(call: Call<'a>, why: &str) -> Finding<'a> {
+fn unreachable<'a>(call: Call<'a>, facts: &Facts<'_>, why: &str) -> Finding<'a> {
     let reported = call.failure.dispatch_code.map_or("nothing", |it| it.as_str());
     Finding {
         classification: Classification::TechnicallyBroken,
@@ -222,12 +226,13 @@ fn unreachable<'a>(call: Call<'a>, why: &str) -> Finding<'a> {
         note: "",
         dispatch_code: Some(DispatchCode::BackendUnreachable),
         kind: call.failure.kind,
+        told: Told::of(facts),
         said: None,
     }
 }
 
 /// The reporter says that what the call named does not exist: never a fault of the tool (R138, R139).
-fn entity_not_found<'a>(call: Call<'a>) -> Finding<'a> {
+fn entity_not_found<'a>(call: Call<'a>, facts: &Facts<'_>) -> Finding<'a> {
     Finding {
         classification: Classification::UserInput,
         signature: Cow::Borrowed("entity-not-found"),
@@ -241,6 +246,7 @@ fn entity_not_found<'a>(call: Call<'a>) -> Finding<'a> {
         note: "",
         dispatch_code: call.failure.dispatch_code,
         kind: call.failure.kind,
+        told: Told::of(facts),
         said: None,
     }
 }
@@ -253,21 +259,22 @@ fn not_registered<'a>(call: Call<'a>, facts: &Facts<'_>) -> Found<'a> {
     let is_down = state.effective == EffectiveStatus::Down;
     let shown = state.decided_by.zip(state.health);
     if let Some((document, health)) = shown.filter(|(_, health)| is_down && health.origin == Origin::Event) {
-        let finding = unreachable(call, "shown DOWN by a connection event");
-        let retry = health.expected_recovery_at.map(|it| (it, RetryBasis::Computed));
-        let remedy = needs_reopening(tool, finding.dispatch_code);
-        let class = finding.classification;
-        return answered(Verdict {
-            scope: Some(document.key.scope),
-            retry_at: retry.map(|(at, _)| at),
-            retry_basis: retry.map(|(_, basis)| basis),
-            user_hint: advice::user_hint(call, class, remedy),
-            ..bare(call, facts, &finding, remedy, retry)
-        });
+        let finding = unreachable(call, facts, "shown DOWN by a connection event");
+        let failed = Failed {
+            tool: &tool.name,
+            signature: &finding.signature,
+            classification: finding.classification,
+            reason: None,
+            remedy: needs_reopening(tool, finding.dispatch_code),
+            retry: health.expected_recovery_at.map(|it| (it, RetryBasis::Computed)),
+            is_health_signal: true,
+        };
+        let verdict = bare(call, facts, &finding, &failed);
+        return answered(Verdict { scope: Some(document.key.scope), ..verdict });
     }
     let is_recent = |it: health_model::Instant| now - it < policy.recent_success.max(TimeDelta::zero());
     if view.cascade.documents().filter_map(|it| it.last_success_at).any(is_recent) {
-        return Found::Finding(unreachable(call, "used with success not long ago"));
+        return Found::Finding(unreachable(call, facts, "used with success not long ago"));
     }
     answered(refusal(call, facts, Refusal::UnknownTool))
 }
@@ -281,9 +288,10 @@ enum Refusal {
 }
 
 fn refusal(call: Call<'_>, facts: &Facts<'_>, refusal: Refusal) -> Verdict {
-    let (classification, signature, found, fault, remedy) = match refusal {
+    let (classification, reason, signature, found, fault, remedy) = match refusal {
         Refusal::Cancelled => (
             Classification::Unclear,
+            Reason::Stopped,
             "cancelled",
             evidence("kind", "cancelled", &facts.kind_evidence()),
             Fault::Unknown,
@@ -291,6 +299,7 @@ fn refusal(call: Call<'_>, facts: &Facts<'_>, refusal: Refusal) -> Verdict {
         ),
         Refusal::Disallowed => (
             Classification::UserPermission,
+            Reason::Disallowed,
             "disallowed",
             evidence("dispatchCode", "DISALLOWED", "DISALLOWED"),
             Fault::UserRight,
@@ -298,6 +307,7 @@ fn refusal(call: Call<'_>, facts: &Facts<'_>, refusal: Refusal) -> Verdict {
         ),
         Refusal::UnknownTool => (
             Classification::UserInput,
+            Reason::UnknownTool,
             "not-registered",
             evidence("dispatchCode", "NOT_REGISTERED", "NOT_REGISTERED"),
             Fault::CallerInput,
@@ -317,29 +327,23 @@ fn refusal(call: Call<'_>, facts: &Facts<'_>, refusal: Refusal) -> Verdict {
         note: "",
         dispatch_code: call.failure.dispatch_code,
         kind: call.failure.kind,
+        told: Told::of(facts),
         said: None,
     };
-    let verdict = bare(call, facts, &finding, remedy, None);
-    let model_text = words::failure_text(&Failed {
+    let failed = Failed {
         tool: &call.tool.name,
         signature,
         classification,
+        reason: Some(reason),
         remedy,
         retry: None,
         is_health_signal: false,
-        is_unknown_tool: refusal == Refusal::UnknownTool,
-    });
-    Verdict { model_text, is_health_signal: false, ..verdict }
+    };
+    bare(call, facts, &finding, &failed)
 }
 
 /// A verdict that nothing is stored for.
-fn bare(
-    call: Call<'_>,
-    facts: &Facts<'_>,
-    finding: &Finding<'_>,
-    remedy: Remedy,
-    retry: Option<(health_model::Instant, RetryBasis)>,
-) -> Verdict {
+fn bare(call: Call<'_>, facts: &Facts<'_>, finding: &Finding<'_>, failed: &Failed<'_>) -> Verdict {
     Verdict {
         classification: finding.classification,
         signature: finding.signature.to_string(),
@@ -347,23 +351,15 @@ fn bare(
         evidence: finding.evidence.clone(),
         dispatch_code: finding.dispatch_code,
         fault: finding.fault.unwrap_or(Fault::Unknown),
-        remedy,
-        retry_at: None,
-        retry_basis: None,
+        remedy: failed.remedy,
+        retry_at: failed.retry.map(|(at, _)| at),
+        retry_basis: failed.retry.map(|(_, basis)| basis),
         retry_safety: retry_safety(call.failure, facts.kind(), finding.classification),
         scope: None,
         cooldown: None,
         diagnosis: DiagnosisState::None,
-        model_text: words::failure_text(&Failed {
-            tool: &call.tool.name,
-            signature: &finding.signature,
-            classification: finding.classification,
-            remedy,
-            retry,
-            is_health_signal: true,
-            is_unknown_tool: false,
-        }),
-        user_hint: None,
-        is_health_signal: true,
+        model_text: words::failure_text(failed),
+        user_hint: words::user_hint(failed),
+        is_health_signal: failed.is_health_signal,
     }
 }

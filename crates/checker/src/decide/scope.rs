@@ -2,10 +2,55 @@
 
 use health_model::{Classification, CredentialOwner, Failure, Scope};
 
+use crate::facts::Facts;
 use crate::rule::RuleScope;
 
 use super::Call;
 use super::finding::Finding;
+
+/// The statuses of a failure, HTTP's and gRPC's: the reported ones, and those that its texts name as a rule sees them.
+///
+/// A limit, a bill or a missing right that only a text names is as much one caller's as a reported one. Where the two
+/// differ, what either says of the caller counts: an answer of the outer one is never widened by what it quotes.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    http: [Option<u16>; 2],
+    grpc: Vec<&'static str>,
+}
+
+impl Told {
+    pub(super) fn of(facts: &Facts<'_>) -> Self {
+        Self { http: [facts.failure().http_status, facts.status()], grpc: facts.grpc_statuses().to_vec() }
+    }
+
+    /// Whether the failure is about who called: the 401 and 403 family (C6).
+    pub(super) fn is_auth(&self) -> bool {
+        self.has(&[401, 403], &["UNAUTHENTICATED", "PERMISSION_DENIED"])
+    }
+
+    /// Whether somebody called too often, or used too much.
+    pub(super) fn is_rate(&self) -> bool {
+        self.has(&[429], &["RESOURCE_EXHAUSTED"])
+    }
+
+    /// Whether a bill is due.
+    pub(super) fn is_unpaid(&self) -> bool {
+        self.has(&[402], &[])
+    }
+
+    /// Whether a server says that the fault is its own.
+    pub(super) fn is_of_server(&self) -> bool {
+        self.http.iter().flatten().any(|it| *it >= 500)
+    }
+
+    fn is_of_caller(&self) -> bool {
+        self.is_auth() || self.is_rate() || self.is_unpaid() || self.has(&[407], &[])
+    }
+
+    fn has(&self, http: &[u16], grpc: &[&str]) -> bool {
+        self.http.iter().flatten().any(|it| http.contains(it)) || self.grpc.iter().any(|it| grpc.contains(it))
+    }
+}
 
 /// The scope that the verdict belongs to. Never GLOBAL.
 ///
@@ -29,7 +74,7 @@ pub(super) fn of(call: Call<'_>, finding: &Finding<'_>) -> Scope {
         Some(RuleScope::Tenant) => Scope::Tenant,
         Some(RuleScope::Home) => home,
         Some(RuleScope::Credential) => of_credential,
-        None if follows_credential(call.failure, finding.classification) => of_credential,
+        None if follows_credential(finding) => of_credential,
         None => home,
     }
 }
@@ -39,27 +84,18 @@ pub(super) fn of(call: Call<'_>, finding: &Finding<'_>) -> Scope {
 pub(super) fn cooldown_user<'a>(call: Call<'a>, finding: &Finding<'_>, scope: Scope) -> Option<&'a str> {
     let user = call.caller.user_id.as_deref();
     let is_personal = match finding.classification {
-        Classification::Unclear => {
-            is_auth_family(call.failure) && owner(call.failure) == CredentialOwner::User
-        }
+        Classification::Unclear => finding.told.is_auth() && owner(call.failure) == CredentialOwner::User,
         Classification::UserPermission => owner(call.failure) == CredentialOwner::User,
         _ => false,
     };
     user.filter(|_| scope == Scope::User || is_personal)
 }
 
-/// Whether the failure is about who called: the 401 and 403 family, of HTTP and of gRPC (C6).
-pub(super) fn is_auth_family(failure: &Failure) -> bool {
-    matches!(failure.http_status, Some(401 | 403))
-        || matches!(failure.grpc_status.as_deref(), Some("UNAUTHENTICATED" | "PERMISSION_DENIED"))
-}
-
-fn follows_credential(failure: &Failure, classification: Classification) -> bool {
+fn follows_credential(finding: &Finding<'_>) -> bool {
     matches!(
-        classification,
+        finding.classification,
         Classification::UserSpecificTechnical | Classification::UserPermission | Classification::UserInput
-    ) || is_auth_family(failure)
-        || matches!(failure.http_status, Some(402 | 407 | 429))
+    ) || finding.told.is_of_caller()
 }
 
 /// Unset counts as the user's.

@@ -42,16 +42,52 @@ impl Literal {
         }
     }
 
+    /// Whether this one, whose letters stand at `from` in those of another one, is in every text that the other is in: at
+    /// its ends a word of this one must be one of the other too.
+    fn stands_within(&self, other: &Self, from: usize) -> bool {
+        let to = from + self.text.len();
+        match (self.case, other.case) {
+            (Case::Exact, Case::Exact) => other.text.get(from..to).is_some_and(|it| it == self.text),
+            (Case::Exact, Case::Words) => false,
+            (Case::Words, _) => {
+                let bytes = other.text.as_bytes();
+                let is_word = |it: Option<&u8>| it.is_some_and(u8::is_ascii_alphanumeric);
+                let own = self.text.as_bytes();
+                let before = from.checked_sub(1).and_then(|it| bytes.get(it));
+                let left = if from == 0 { other.begins } else { !is_word(before) };
+                let right = if to == bytes.len() { other.closes } else { !is_word(bytes.get(to)) };
+                (!self.begins || !is_word(own.first()) || left)
+                    && (!self.closes || !is_word(own.last()) || right)
+            }
+        }
+    }
+
+    /// Whether it is in every text that another one is in.
+    pub(crate) fn is_within(&self, other: &Self) -> bool {
+        let (own, others) = (self.text.to_ascii_lowercase(), other.text.to_ascii_lowercase());
+        places(&others, &own).any(|from| self.stands_within(other, from))
+    }
+
     /// Whether it is in a text; without a table, for explanations.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         match self.case {
             Case::Exact => text.contains(&self.text),
             Case::Words => {
                 let lower = text.to_ascii_lowercase();
-                lower.match_indices(&self.text).any(|(at, _)| self.stands(&lower, at, at + self.text.len()))
+                places(&lower, &self.text).any(|at| self.stands(&lower, at, at + self.text.len()))
             }
         }
     }
+}
+
+/// Where a part stands in a text, also where it overlaps itself.
+fn places(text: &str, part: &str) -> impl Iterator<Item = usize> {
+    let find = move |from: usize| text.get(from..)?.find(part).map(|at| from + at);
+    let next = move |at: &usize| {
+        let letter = text.get(*at..)?.chars().next()?;
+        find(at + letter.len_utf8())
+    };
+    std::iter::successors(find(0), next)
 }
 
 /// The texts of a table, numbered.
@@ -84,6 +120,22 @@ impl Literals {
     /// How many there are.
     pub(crate) const fn len(&self) -> usize {
         self.literals.len()
+    }
+
+    /// The texts that are in every text that this one is in, itself among them; not more than `limit` of them.
+    pub(crate) fn within(&self, id: u32, limit: usize) -> Vec<u32> {
+        let mut within = vec![id];
+        let Some(other) = self.literals.get(id as usize) else { return within };
+        self.finder.find(&other.text, &mut Vec::new(), |it, from, _| {
+            let stands = |it: &Literal| it.stands_within(other, from);
+            if within.len() < limit
+                && !within.contains(&it)
+                && self.literals.get(it as usize).is_some_and(stands)
+            {
+                within.push(it);
+            }
+        });
+        within
     }
 
     /// One bit for each text that is there.

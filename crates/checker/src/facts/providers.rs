@@ -113,6 +113,12 @@ impl Providers {
             };
             ids.into_iter().flatten().for_each(|it| evident.insert(*it));
         }
+        // Only a database has a SQLSTATE to report in a field of its own.
+        if failure.sql_state.is_some()
+            && let Some(id) = self.id("sql")
+        {
+            evident.insert(id);
+        }
         if let Some(host) = failure.target_host.as_deref() {
             let host = host.to_ascii_lowercase();
             let host = host.rsplit_once(':').map_or(host.as_str(), |(host, _)| host);

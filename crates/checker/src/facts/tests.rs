@@ -30,7 +30,7 @@ fn the_message_every_cause_and_the_body_are_seen() {
 }
 
 #[test]
-fn the_automaton_and_the_plain_search_agree() {
+fn the_finder_and_the_plain_search_agree() {
     let mut lexicon = Lexicon::default();
     let texts = |it: &[&str]| it.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
     let mut needles = [

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use health_model::FailureKind;
+use health_model::{DispatchCode, FailureKind};
 
 use crate::rule::{Condition, Numbers};
+use crate::table::{AsWritten, follows};
 use crate::unwrap;
 
 use super::{Check, Remark};
@@ -15,7 +16,7 @@ use super::{Check, Remark};
 /// What is wrong in a rule's conditions.
 pub(super) fn check(rule: &crate::rule::Rule, literal: bool, add: &mut impl FnMut(Remark)) {
     let mut path = vec!["match".to_owned()];
-    impossible_values(&rule.conditions, &mut path, add);
+    impossible_values(&[], &rule.conditions, literal, &mut path, add);
     if let Some(why) = dead(&[], &rule.conditions, literal, &mut path, add) {
         add(why.remark(Check::NeverMatches, "no failure meets the rule"));
     }
@@ -49,7 +50,14 @@ fn nearest(name: &str, known: &BTreeSet<&str>) -> String {
 }
 
 /// Values that no failure has.
-fn impossible_values(conditions: &[Condition], path: &mut Vec<String>, add: &mut impl FnMut(Remark)) {
+fn impossible_values(
+    context: &[&Condition],
+    conditions: &[Condition],
+    literal: bool,
+    path: &mut Vec<String>,
+    add: &mut impl FnMut(Remark),
+) {
+    let all: Vec<&Condition> = context.iter().copied().chain(conditions).collect();
     for condition in conditions {
         let field = format!("{}.{}", path.join("."), condition.field());
         let mut name = |value: &str, message: &str, remedy: &str| {
@@ -77,18 +85,47 @@ fn impossible_values(conditions: &[Condition], path: &mut Vec<String>, add: &mut
                 }
             }
             Condition::Kind(kinds) if kinds.contains(FailureKind::Cancelled) => {
-                let remedy = "remove it: a cancelled call is no health signal";
-                name(FailureKind::Cancelled.as_str(), "never reaches the rules", remedy);
+                add_cancelled(&field, &all, literal, add);
             }
             Condition::Any(branches) => {
                 for (index, branch) in branches.iter().enumerate() {
                     path.push(format!("any[{index}]"));
-                    impossible_values(branch, path, add);
+                    impossible_values(&all, branch, literal, path, add);
                     path.pop();
                 }
             }
             _ => {}
         }
+    }
+}
+
+/// A cancelled call is no health signal, so that it reaches the rules only where more is known: a status was reported, or
+/// the dispatcher says that the backend is gone.
+fn add_cancelled(field: &str, all: &[&Condition], literal: bool, add: &mut impl FnMut(Remark)) {
+    let value = FailureKind::Cancelled.as_str();
+    let is_gone = |codes: &[DispatchCode]| codes.contains(&DispatchCode::BackendUnreachable);
+    let has_no_status = all.iter().any(|it| {
+        matches!(it, Condition::Not(inner) if matches!(inner.as_slice(), [one]
+            if statuses(one).is_some_and(|(_, it)| Numbers::new(vec![(100, 599)]).is_subset(&it))))
+    });
+    let is_other = |it: &&Condition| matches!(it, Condition::DispatchCode(codes) if !is_gone(codes));
+    if literal || (has_no_status && all.iter().any(is_other)) {
+        add(Remark::error(Check::ImpossibleValue, field, value)
+            .say("never reaches the rules")
+            .remedy("remove it: a cancelled call is no health signal"));
+    } else if has_no_status || !all.iter().any(|it| asks_for_more(it)) {
+        add(Remark::warning(Check::ImpossibleValue, field, value)
+            .say("reaches the rules only beside a status that was reported, or where the backend is gone")
+            .remedy("ask for httpStatus or dispatchCode: [BACKEND_UNREACHABLE] too, or remove it"));
+    }
+}
+
+/// Whether a condition asks for what lets a cancelled call reach the rules.
+fn asks_for_more(condition: &Condition) -> bool {
+    match condition {
+        Condition::DispatchCode(codes) => codes.contains(&DispatchCode::BackendUnreachable),
+        Condition::Any(branches) => branches.iter().flatten().any(asks_for_more),
+        other => statuses(other).is_some(),
     }
 }
 
@@ -132,7 +169,7 @@ fn dead(
     }
     for condition in conditions {
         if let Condition::Not(inner) = condition
-            && inner.iter().all(|not| all.iter().any(|it| implies(it, not)))
+            && inner.iter().all(|not| all.iter().any(|it| follows(not, it, literal, &mut AsWritten)))
         {
             return Some(Why {
                 field: format!("{here}.not"),
@@ -211,30 +248,4 @@ fn overlap(a: &Numbers, b: &Numbers) -> bool {
 
 fn none_of<T: PartialEq>(a: &[T], b: &[T]) -> bool {
     !a.iter().any(|it| b.contains(it))
-}
-
-/// Whether `wide` holds wherever `narrow` does: the same fact, and each of its values among the other's.
-fn implies(narrow: &Condition, wide: &Condition) -> bool {
-    use Condition::{Any, Code, Contains, ErrorCode, GrpcStatus, Kind, Provider, SqlState};
-    if narrow == wide {
-        return true;
-    }
-    if let (Some((reported_a, a)), Some((reported_b, b))) = (statuses(narrow), statuses(wide)) {
-        return reported_a == reported_b && a.is_subset(&b);
-    }
-    match (narrow, wide) {
-        (Kind(narrow), Kind(wide)) => narrow.is_subset(*wide),
-        (Code(narrow), Code(wide)) => narrow.normalised().iter().all(|it| wide.normalised().contains(it)),
-        (GrpcStatus(narrow), GrpcStatus(wide))
-        | (ErrorCode(narrow), ErrorCode(wide))
-        | (SqlState(narrow), SqlState(wide)) => narrow.iter().all(|it| wide.contains(it)),
-        (Provider(narrow), Provider(wide)) => narrow.names().iter().all(|it| wide.names().contains(it)),
-        (Contains(narrow), Contains(wide)) => {
-            narrow.case() == wide.case() && narrow.texts().iter().all(|it| wide.texts().contains(it))
-        }
-        (narrow, Any(branches)) => {
-            branches.iter().any(|it| matches!(it.as_slice(), [one] if implies(narrow, one)))
-        }
-        _ => false,
-    }
 }

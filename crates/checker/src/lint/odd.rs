@@ -1,7 +1,7 @@
 //! Fields of a rule that contradict each other, or that do nothing beside another one.
 
 use chrono::TimeDelta;
-use health_model::{Classification, HealthAction, Policy};
+use health_model::{Classification, Fault, HealthAction, Policy, Remedy};
 
 use crate::rule::{Condition, CooldownSpec, RetrySpec, Rule};
 
@@ -22,6 +22,16 @@ pub(super) fn check(rule: &Rule, add: &mut impl FnMut(Remark)) {
         add(odd("retry", &retry(&rule.retry))
             .say(format!("is ignored: nobody waits for a failure of class {class} to pass"))
             .remedy("remove the field"));
+    }
+    if let Some(fault) = rule.fault.filter(|it| !fits_fault(class, *it)) {
+        add(odd("fault", fault.as_str())
+            .say(format!("speaks against class {class}: {}", meaning(class)))
+            .remedy("remove the field, or write another class"));
+    }
+    if let Some(remedy) = rule.remedy.filter(|it| !fits_remedy(class, *it)) {
+        add(odd("remedy", remedy.as_str())
+            .say(format!("speaks against class {class}: {}", meaning(class)))
+            .remedy("remove the field, or write another class"));
     }
     if !rule.is_health_signal && marks {
         add(odd("healthAction", rule.health_action.map_or("", HealthAction::as_str))
@@ -52,6 +62,48 @@ pub(super) fn check(rule: &Rule, add: &mut impl FnMut(Remark)) {
                 .say("is ignored: class WORKING opens none")
                 .remedy("remove the field"));
         }
+    }
+}
+
+/// Whether a failure of the class can be somebody's fault (DESIGN §5). Only what the class itself denies is told.
+fn fits_fault(class: Classification, fault: Fault) -> bool {
+    use Fault::{CallerInput, Network, Target, ToolHost, Unknown, Upstream, UserCredential, UserRight};
+    match class {
+        Classification::UserInput => matches!(fault, CallerInput | Target | Unknown),
+        // A scope that is missing is missing in the credential.
+        Classification::UserPermission => matches!(fault, UserRight | UserCredential | Target | Unknown),
+        Classification::UserSpecificTechnical => matches!(fault, UserCredential | Target | Unknown),
+        Classification::TechnicallyBroken | Classification::Intermittent | Classification::Unclear => {
+            matches!(fault, Target | ToolHost | Network | Upstream | Unknown)
+        }
+        Classification::Working => fault == Unknown,
+    }
+}
+
+/// Whether something can be the thing to do about a failure of the class (DESIGN §5).
+fn fits_remedy(class: Classification, remedy: Remedy) -> bool {
+    use Remedy::{AskAdmin, AwaitDiagnosis, FixInput, PlanWithout, Reauthenticate, ReopenSession, RetryAt};
+    match class {
+        Classification::UserInput => matches!(remedy, FixInput | AskAdmin | PlanWithout),
+        Classification::UserPermission => matches!(remedy, AskAdmin | Reauthenticate | PlanWithout),
+        Classification::UserSpecificTechnical => !matches!(remedy, FixInput | AwaitDiagnosis),
+        Classification::TechnicallyBroken => !matches!(remedy, FixInput | Reauthenticate | AwaitDiagnosis),
+        Classification::Intermittent => matches!(remedy, RetryAt | ReopenSession | PlanWithout),
+        Classification::Unclear => !matches!(remedy, FixInput | Reauthenticate),
+        Classification::Working => false,
+    }
+}
+
+/// What a class says, as far as it contradicts a fault or a remedy.
+const fn meaning(class: Classification) -> &'static str {
+    match class {
+        Classification::TechnicallyBroken => "it is out of order for everybody until it is repaired",
+        Classification::UserSpecificTechnical => "this account or credential does not work, the tool does",
+        Classification::UserPermission => "the tool works, the caller lacks a right",
+        Classification::UserInput => "the tool works, the input does not fit",
+        Classification::Intermittent => "it passes by itself",
+        Classification::Working => "nothing failed",
+        Classification::Unclear => "nobody can tell from the error, so it is looked at",
     }
 }
 

@@ -127,13 +127,22 @@ const COMMON: &[&str] = &[
     "warning",
 ];
 
+/// Refusals that say by themselves what class USER_PERMISSION says. Of any other class they are common words.
+const REFUSALS: &[&str] = &["access denied", "not permitted"];
+
 /// What is too wide in a rule.
 pub(super) fn check(rule: &Rule, add: &mut impl FnMut(Remark)) {
     let mut path = vec!["match".to_owned()];
     regexes(&rule.conditions, &mut path, add);
     if rule.classification != Classification::Unclear {
-        conjunction(&[], &rule.conditions, &mut path, add);
+        conjunction(rule, &[], &rule.conditions, &mut path, add);
     }
+}
+
+/// Whether a text says too little to stand alone in this rule.
+fn is_too_common(rule: &Rule, text: &str) -> bool {
+    let is_refusal = || REFUSALS.contains(&text.trim().to_ascii_lowercase().as_str());
+    is_common(text) && !(rule.classification == Classification::UserPermission && is_refusal())
 }
 
 /// Whether a text says too little to stand alone.
@@ -145,6 +154,7 @@ pub(super) fn is_common(text: &str) -> bool {
 
 /// Conditions that hold together. Each branch of an `any` is looked at with what stands around it.
 fn conjunction(
+    rule: &Rule,
     context: &[&Condition],
     conditions: &[Condition],
     path: &mut Vec<String>,
@@ -154,7 +164,7 @@ fn conjunction(
     for (index, branch, any) in branches(conditions) {
         let outside: Vec<&Condition> = all.iter().copied().filter(|it| !std::ptr::eq(*it, any)).collect();
         path.push(format!("any[{index}]"));
-        conjunction(&outside, branch, path, add);
+        conjunction(rule, &outside, branch, path, add);
         path.pop();
     }
     for condition in conditions {
@@ -162,7 +172,8 @@ fn conjunction(
         let field = format!("{}.{}", path.join("."), condition.field());
         match condition {
             Condition::Contains(needles) if !others().any(narrows) => {
-                for text in needles.texts().iter().filter(|it| is_common(text_ends(it, needles.case()).0)) {
+                let is_wide = |it: &&String| is_too_common(rule, text_ends(it, needles.case()).0);
+                for text in needles.texts().iter().filter(is_wide) {
                     add(Remark::warning(Check::CommonWord, &field, text)
                         .say("is printed by failures of every kind")
                         .remedy("write the whole phrase, or add a code, a status or a provider"));
@@ -170,9 +181,8 @@ fn conjunction(
             }
             Condition::Regex(patterns) if !others().any(narrows) => {
                 let plain = |it: &str| it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b' ');
-                for it in
-                    patterns.iter().map(crate::rule::Pattern::as_str).filter(|it| plain(it) && is_common(it))
-                {
+                let is_wide = |it: &&str| plain(it) && is_too_common(rule, it);
+                for it in patterns.iter().map(crate::rule::Pattern::as_str).filter(is_wide) {
                     add(Remark::warning(Check::CommonWord, &field, it)
                         .say("is printed by failures of every kind")
                         .remedy("write the whole phrase, or add a code, a status or a provider"));

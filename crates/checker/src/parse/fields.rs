@@ -19,6 +19,8 @@ pub(super) struct Fields<'n, 'r, 't> {
     rule_id: Option<String>,
     report: &'r mut Report<'t>,
     failed: bool,
+    /// Fields that a misspelt one was told to be: nothing is said of their absence besides.
+    suggested: Vec<String>,
 }
 
 impl<'n, 'r, 't> Fields<'n, 'r, 't> {
@@ -29,7 +31,7 @@ impl<'n, 'r, 't> Fields<'n, 'r, 't> {
         rule_id: Option<String>,
         report: &'r mut Report<'t>,
     ) -> Self {
-        Self { entries, path: path.to_vec(), name, rule_id, report, failed: false }
+        Self { entries, path: path.to_vec(), name, rule_id, report, failed: false, suggested: Vec::new() }
     }
 
     /// Whether an error was reported.
@@ -50,7 +52,10 @@ impl<'n, 'r, 't> Fields<'n, 'r, 't> {
             };
             if !allowed.contains(&name) {
                 let message = match nearest(name, allowed) {
-                    Some(near) => format!("unknown field `{}`; is `{near}` meant?", limits::head(name, 80)),
+                    Some(near) => {
+                        self.suggested.push(near.to_owned());
+                        format!("unknown field `{}`; is `{near}` meant?", limits::head(name, 80))
+                    }
                     None => format!(
                         "unknown field `{}`; the fields are {}",
                         limits::head(name, 80),
@@ -106,6 +111,9 @@ impl<'n, 'r, 't> Fields<'n, 'r, 't> {
         if self.entry(field).is_none() {
             let (path, name) = (self.path.clone(), self.name_of(field));
             self.failed = true;
+            if self.suggested.iter().any(|it| it == field) {
+                return None;
+            }
             let message = "missing; every rule has it".to_owned();
             self.report.at(Severity::Error, &path, &name, self.rule_id.as_deref(), message);
             return None;
@@ -272,7 +280,7 @@ pub(super) fn word<T: FromStr<Err = UnknownWord>>(node: &Node) -> Result<T, Stri
 }
 
 /// The allowed word that is most like this one, if one is much like it.
-fn nearest<'a>(word: &str, allowed: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(word: &str, allowed: &[&'a str]) -> Option<&'a str> {
     if word.len() > 64 {
         return None;
     }

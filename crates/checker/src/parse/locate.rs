@@ -77,7 +77,9 @@ impl<'a> Report<'a> {
         });
     }
 
+    /// In the order of the text; what is about the layer as a whole comes last.
     pub(super) fn into_diagnostics(mut self) -> Vec<Diagnostic> {
+        self.diagnostics.sort_by_key(|it| (it.line == 0, it.line, it.column));
         if self.n_unlisted > 0 {
             let message = format!("{} further findings are not listed; mend these first", self.n_unlisted);
             self.whole(Severity::Error, message);

@@ -7,10 +7,11 @@ use health_model::{DispatchCode, FailureKind, Phase, ToolKind};
 
 use crate::limits;
 use crate::rule::{
-    BodyShape, Case, Codes, Condition, ExceptionTypes, HeaderTest, JsonTest, KindSet, Needles, Pattern,
-    ProviderNames, Wildcard,
+    BodyShape, Case, Codes, Condition, ExceptionTypes, HeaderTest, JsonTest, KindSet, Needles, ProviderNames,
+    Wildcard,
 };
 
+use super::expressions::Expressions;
 use super::fields::{self, Fields};
 use super::node::{Node, Step};
 
@@ -54,11 +55,15 @@ pub(super) const FIELDS: &[&str] = &[
 const MAX_LEVELS: usize = 3;
 
 /// The conditions, cheap ones first; `None` if anything is wrong.
-pub(super) fn read(fields: &mut Fields<'_, '_, '_>) -> Option<Vec<Condition>> {
-    read_level(fields, 0)
+pub(super) fn read(fields: &mut Fields<'_, '_, '_>, expressions: &Expressions) -> Option<Vec<Condition>> {
+    read_level(fields, expressions, 0)
 }
 
-fn read_level(fields: &mut Fields<'_, '_, '_>, level: usize) -> Option<Vec<Condition>> {
+fn read_level(
+    fields: &mut Fields<'_, '_, '_>,
+    expressions: &Expressions,
+    level: usize,
+) -> Option<Vec<Condition>> {
     let value = || fields::text(limits::MAX_NEEDLE_BYTES);
     fields.check_names(FIELDS);
     let mut all = Vec::new();
@@ -104,14 +109,18 @@ fn read_level(fields: &mut Fields<'_, '_, '_>, level: usize) -> Option<Vec<Condi
     );
     all.extend(fields.read_list("text", words).map(|it| Condition::Contains(Needles::new(it, Case::Words))));
     all.extend(fields.read("json", json).map(Condition::Json));
-    all.extend(fields.read_list("regex", pattern).map(Condition::Regex));
-    all.extend(read_any(fields, level).map(Condition::Any));
-    all.extend(read_nested(fields, "not", level).map(Condition::Not));
+    all.extend(fields.read_list("regex", |it| expressions.read(it)).map(Condition::Regex));
+    all.extend(read_any(fields, expressions, level).map(Condition::Any));
+    all.extend(read_nested(fields, "not", expressions, level).map(Condition::Not));
     (!fields.has_failed()).then_some(all)
 }
 
 /// `any`: a list of mappings.
-fn read_any(fields: &mut Fields<'_, '_, '_>, level: usize) -> Option<Vec<Vec<Condition>>> {
+fn read_any(
+    fields: &mut Fields<'_, '_, '_>,
+    expressions: &Expressions,
+    level: usize,
+) -> Option<Vec<Vec<Condition>>> {
     let (at, _) = fields.entry("any")?;
     let items = fields.read("any", |node| match node {
         Node::List(items) if items.is_empty() => Err("the list is empty; leave the field out".to_owned()),
@@ -128,19 +137,25 @@ fn read_any(fields: &mut Fields<'_, '_, '_>, level: usize) -> Option<Vec<Vec<Con
     for (index, item) in items.iter().enumerate() {
         let Node::Map(entries) = item else { continue };
         let name = format!("any[{index}]");
-        branches.push(read_inner(fields, &[Step::Value(at), Step::Item(index)], &name, entries, level)?);
+        let steps = [Step::Value(at), Step::Item(index)];
+        branches.push(read_inner(fields, &steps, &name, entries, expressions, level)?);
     }
     Some(branches)
 }
 
 /// `not`: a mapping.
-fn read_nested(fields: &mut Fields<'_, '_, '_>, field: &str, level: usize) -> Option<Vec<Condition>> {
+fn read_nested(
+    fields: &mut Fields<'_, '_, '_>,
+    field: &str,
+    expressions: &Expressions,
+    level: usize,
+) -> Option<Vec<Condition>> {
     let (at, _) = fields.entry(field)?;
     let entries = fields.read(field, |node| match node {
         Node::Map(entries) => Ok(entries.as_slice()),
         other => Err(format!("expected a mapping with the fields of `match`, found {}", other.describe())),
     })?;
-    read_inner(fields, &[Step::Value(at)], field, entries, level)
+    read_inner(fields, &[Step::Value(at)], field, entries, expressions, level)
 }
 
 fn read_inner<'n>(
@@ -148,6 +163,7 @@ fn read_inner<'n>(
     steps: &[Step],
     name: &str,
     entries: &'n [(Node, Node)],
+    expressions: &Expressions,
     level: usize,
 ) -> Option<Vec<Condition>> {
     if level >= MAX_LEVELS {
@@ -165,7 +181,7 @@ fn read_inner<'n>(
         return None;
     }
     let mut inner = fields.inside(steps, name, entries);
-    let conditions = read_level(&mut inner, level + 1);
+    let conditions = read_level(&mut inner, expressions, level + 1);
     if conditions.is_none() {
         fields.mark_failed();
     }
@@ -220,11 +236,6 @@ fn body_shape(node: &Node) -> Result<BodyShape, String> {
         let words: Vec<&str> = BodyShape::ALL.iter().map(|(word, _)| *word).collect();
         format!("unknown shape `{}`; write one of {}", limits::head(&it, 80), words.join(", "))
     })
-}
-
-fn pattern(node: &Node) -> Result<Pattern, String> {
-    let it = fields::text(limits::MAX_NEEDLE_BYTES)(node)?;
-    Pattern::new(&it).map_err(|error| format!("`{}` {error}", limits::head(&it, 80)))
 }
 
 fn headers(node: &Node) -> Result<Vec<HeaderTest>, String> {

@@ -8,6 +8,7 @@ use crate::limits;
 use crate::rule::{CooldownSpec, FALLBACK_ID, Position, RETRY_UNITS, RetrySpec, Rule, RuleScope};
 
 use super::duration::parse_duration;
+use super::expressions::Expressions;
 use super::fields::{self, Fields};
 use super::locate::Report;
 use super::matcher;
@@ -32,7 +33,13 @@ const FIELDS: &[&str] = &[
 ];
 
 /// The rule, or `None` if anything is wrong with it, which is then reported.
-pub(super) fn read(item: &Node, path: &[Step], index: usize, report: &mut Report<'_>) -> Option<Rule> {
+pub(super) fn read(
+    item: &Node,
+    path: &[Step],
+    index: usize,
+    expressions: &Expressions,
+    report: &mut Report<'_>,
+) -> Option<Rule> {
     let name = format!("patterns[{index}]");
     let Node::Map(entries) = item else {
         let message = format!("expected a rule, found {}; it is skipped", item.describe());
@@ -45,7 +52,7 @@ pub(super) fn read(item: &Node, path: &[Step], index: usize, report: &mut Report
     let mut fields = Fields::new(entries, path, name, id, report);
     fields.check_names(FIELDS);
     let id = fields.require("id", fields::name(limits::MAX_ID_BYTES));
-    let conditions = read_match(&mut fields, id.as_deref());
+    let conditions = read_match(&mut fields, id.as_deref(), expressions);
     let signature = fields.require("signature", fields::name(limits::MAX_SIGNATURE_BYTES));
     let classification = fields.require("classification", fields::word::<Classification>);
     let cooldown = fields.read("cooldown", cooldown);
@@ -83,7 +90,11 @@ pub(super) fn read(item: &Node, path: &[Step], index: usize, report: &mut Report
     })
 }
 
-fn read_match(fields: &mut Fields<'_, '_, '_>, id: Option<&str>) -> Option<Vec<crate::rule::Condition>> {
+fn read_match(
+    fields: &mut Fields<'_, '_, '_>,
+    id: Option<&str>,
+    expressions: &Expressions,
+) -> Option<Vec<crate::rule::Condition>> {
     let entries = fields.require("match", |node| match node {
         Node::Map(entries) => Ok(entries.as_slice()),
         other => Err(format!(
@@ -93,7 +104,7 @@ fn read_match(fields: &mut Fields<'_, '_, '_>, id: Option<&str>) -> Option<Vec<c
     })?;
     let (at, _) = fields.entry("match")?;
     let mut inner = fields.inner(at, "match", entries);
-    let conditions = matcher::read(&mut inner);
+    let conditions = matcher::read(&mut inner, expressions);
     if conditions.is_none() {
         fields.mark_failed();
     }

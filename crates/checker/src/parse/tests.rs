@@ -107,6 +107,26 @@ fn a_layer_that_is_none_is_refused_with_its_place() {
     assert!(!layer(&"#".repeat(limits::MAX_FILE_BYTES)).is_refused);
 }
 
+/// One mistake is told once, and what is told stands in the order of the text.
+#[test]
+fn a_misspelt_field_is_not_missing_besides() {
+    let text = "patterns:\n  - id: a\n    clasification: USER_INPUT\n    mach: {httpStatus: 403}\n    signature: s\n  - mtch: {}\n    id: b\n    before: 7\n";
+    assert_eq!(
+        shown(&layer(text)),
+        [
+            "t.yaml:3:5: error: rule `a`: patterns[0]: unknown field `clasification`; is `classification` meant?",
+            "t.yaml:4:5: error: rule `a`: patterns[0]: unknown field `mach`; is `match` meant?",
+            "t.yaml:6:5: error: rule `b`: patterns[1]: unknown field `mtch`; is `match` meant?",
+            "t.yaml:6:5: error: rule `b`: patterns[1].signature: missing; every rule has it",
+            "t.yaml:6:5: error: rule `b`: patterns[1].classification: missing; every rule has it",
+            "t.yaml:8:13: error: rule `b`: patterns[1].before: expected a text, found the number `7`; put it in quotes",
+        ]
+    );
+    let refused = layer("patern: []\n");
+    assert!(refused.is_refused);
+    assert_eq!(shown(&refused), ["t.yaml:1:1: error: unknown field the text `patern`; is `patterns` meant?"]);
+}
+
 #[test]
 fn an_empty_layer_is_one() {
     assert_eq!(shown(&layer("patterns: []")), [""; 0]);
@@ -151,6 +171,16 @@ fn rules_past_the_limit_are_skipped() {
     assert_eq!(layer.n_errors(), 1);
     assert_eq!(layer.diagnostics[0].field, "patterns[1000]");
     assert_eq!(layer.rules[999].line, 1_001);
+}
+
+#[test]
+fn a_shadow_that_is_tried_is_none() {
+    let rule = "patterns:\n  - {id: a, match: {httpStatus: 418}, signature: s, classification: USER_INPUT}\n";
+    let plain = layer(rule);
+    assert_eq!(plain.clone().tried(), plain);
+    let tried = layer(&format!("{rule}shadow: true\n")).tried();
+    assert_eq!((tried.is_shadow, tried.n_errors(), &tried.rules), (false, 0, &plain.rules));
+    assert_eq!(tried.diagnostics[0].field, "shadow");
 }
 
 proptest! {

@@ -1,89 +1,55 @@
 //! The scanner that finds secrets in text.
+//!
+//! One pass: every byte is looked at a constant number of times. A mark that already stands for a secret is a whole that
+//! nothing looks into, so that masking twice changes nothing.
 
+use super::known::{Reach, is_token, looks_secret, scheme, telling};
 use super::{EMAIL, SECRET};
 
-/// Ends of names whose values are secret, without `_`, `-` and `.`, in lower case.
-const SECRET_NAMES: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "pwd",
-    "secret",
-    "token",
-    "apikey",
-    "accesskey",
-    "accesskeyid",
-    "secretkey",
-    "privatekey",
-    "signingkey",
-    "encryptionkey",
-    "credential",
-    "credentials",
-    "authorization",
-    "sessionid",
-    "sessionkey",
-    "signature",
-    "clientsecret",
-    "connectionstring",
-    "otp",
-];
+/// What begins and ends a key in PEM form.
+const PEM_BEGIN: &str = "-----BEGIN ";
+pub(super) const PEM_END: &str = "-----END ";
 
-/// Names whose value reaches to the end of the line.
-const WHOLE_LINE_NAMES: &[&str] = &["cookie", "setcookie", "authorization", "proxyauthorization"];
+/// Bytes in which the rest of the first line of a key in PEM form stands.
+const PEM_LINE: usize = 64;
 
-/// Beginnings of tokens of well-known services, with the least length of such a token.
-const TOKEN_BEGINNINGS: &[(&str, usize)] = &[
-    ("sk-", 16),
-    ("sk_live_", 16),
-    ("sk_test_", 16),
-    ("rk_live_", 16),
-    ("pk_live_", 16),
-    ("whsec_", 16),
-    ("ghp_", 20),
-    ("gho_", 20),
-    ("ghu_", 20),
-    ("ghs_", 20),
-    ("ghr_", 20),
-    ("github_pat_", 20),
-    ("glpat-", 16),
-    ("xoxb-", 12),
-    ("xoxp-", 12),
-    ("xoxa-", 12),
-    ("xoxs-", 12),
-    ("xoxe-", 12),
-    ("xapp-", 12),
-    ("AKIA", 16),
-    ("ASIA", 16),
-    ("AIza", 30),
-    ("ya29.", 16),
-    ("npm_", 20),
-    ("pypi-", 20),
-    ("hf_", 20),
-    ("SG.", 20),
-    ("dop_v1_", 20),
-    ("shpat_", 20),
-    ("lin_api_", 20),
-    ("ntn_", 20),
-    ("EAAC", 30),
-];
+/// A part of a text that a mark stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Part {
+    /// Where it begins to be known by: the name before it, or itself.
+    pub(super) context: usize,
+    /// Its first byte.
+    pub(super) from: usize,
+    /// The byte behind it.
+    pub(super) to: usize,
+    /// The mark.
+    pub(super) by: &'static str,
+}
 
-/// One pass over a text. Every byte is looked at a constant number of times.
+/// The secrets of a text, in its order; they do not overlap.
+pub(super) fn find(text: &str) -> Vec<Part> {
+    let mut scanner = Scanner { text, at: 0, parts: Vec::new() };
+    scanner.run();
+    scanner.parts
+}
+
+/// Where in a text the scanner is, and what it found before.
 pub(super) struct Scanner<'a> {
-    text: &'a str,
-    at: usize,
-    /// Up to here the text is in `out`.
-    copied: usize,
-    out: String,
+    pub(super) text: &'a str,
+    pub(super) at: usize,
+    parts: Vec<Part>,
 }
 
 impl<'a> Scanner<'a> {
-    pub(super) const fn new(text: &'a str) -> Self {
-        Self { text, at: 0, copied: 0, out: String::new() }
-    }
-
-    pub(super) fn run(mut self) -> String {
-        while self.at < self.text.len() {
-            if self.private_key() || self.userinfo() {
+    fn run(&mut self) {
+        while let Some(byte) = self.text.as_bytes().get(self.at) {
+            let is_special = match byte {
+                b'-' => self.private_key(self.at) || self.end_of_key(),
+                b':' => self.userinfo(),
+                b'[' => self.mark(),
+                _ => false,
+            };
+            if is_special {
                 continue;
             }
             let word = self.word();
@@ -93,116 +59,166 @@ impl<'a> Scanner<'a> {
             }
             self.judge(word);
         }
-        self.copy_to(self.text.len());
-        self.out
+    }
+
+    pub(super) fn from(&self, at: usize) -> &'a str {
+        self.text.get(at..).unwrap_or_default()
     }
 
     fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or_default()
+        self.from(self.at)
     }
 
-    /// The word that begins here.
+    /// The word that begins here, without the first dashes of a key that follows it.
     fn word(&self) -> &'a str {
         let rest = self.rest();
         let end = rest.bytes().position(|it| !is_word(it)).unwrap_or(rest.len());
-        rest.get(..end).unwrap_or_default()
+        let word = rest.get(..end).unwrap_or_default();
+        let without = word.strip_suffix("-----BEGIN").or_else(|| word.strip_suffix("-----END"));
+        without.filter(|it| !it.is_empty()).unwrap_or(word)
     }
 
-    fn copy_to(&mut self, end: usize) {
-        self.out.push_str(self.text.get(self.copied..end).unwrap_or_default());
-        self.copied = end;
-    }
-
-    /// Replaces from `from` to `to` and goes on behind.
-    fn replace(&mut self, from: usize, to: usize, by: &str) {
-        self.copy_to(from);
-        self.out.push_str(by);
-        self.copied = to;
+    /// Notes a secret and goes on behind it.
+    pub(super) fn replace(&mut self, context: usize, from: usize, to: usize, by: &'static str) {
+        self.parts.push(Part { context, from, to, by });
         self.at = to;
     }
 
     fn judge(&mut self, word: &'a str) {
         let from = self.at;
         let after = from + word.len();
-        if self.text.get(after..).is_some_and(|it| it.starts_with('@')) && self.email(from, after) {
+        // The first letters may belong to an escape: `\nghp_…` in the text of a JSON value, `%3Dghp_…` in an address.
+        let skipped = self.escape_before(from).unwrap_or(0);
+        let context = from.saturating_sub(usize::from(skipped > 0));
+        let bare = word.get(skipped..).unwrap_or_default();
+        if bare.is_empty() {
+            self.at = after;
             return;
         }
-        if is_token(word) {
-            self.replace(from, after, SECRET);
+        if self.email(context, from + skipped, after) {
+            return;
+        }
+        if is_token(bare) {
+            self.replace(context, from + skipped, after, SECRET);
             return;
         }
         self.at = after;
-        if word.eq_ignore_ascii_case("bearer") || word.eq_ignore_ascii_case("basic") {
-            self.scheme();
+        let is_scheme = bare.eq_ignore_ascii_case("bearer") || bare.eq_ignore_ascii_case("basic");
+        if is_scheme && self.follows(context) {
             return;
         }
-        let name = squeezed(word);
-        if WHOLE_LINE_NAMES.contains(&name.as_str()) {
-            self.value(true);
-        } else if SECRET_NAMES.iter().any(|it| name.ends_with(it)) {
-            self.value(false);
+        // A flag of a command line has its value behind a blank.
+        let is_flag = word.starts_with("--");
+        if !is_flag && !self.has_value() {
+            return;
+        }
+        if let Some(reach) = telling(word).or_else(|| telling(bare))
+            && !self.value(context, reach)
+            && is_flag
+        {
+            self.follows(context);
         }
     }
 
-    /// `local@domain.tld` → masked.
-    fn email(&mut self, from: usize, at_sign: usize) -> bool {
-        let domain = self.text.get(at_sign + 1..).unwrap_or_default();
+    /// How many bytes from here belong to an escape that began before.
+    fn escape_before(&self, at: usize) -> Option<usize> {
+        let (before, after) = (self.text.as_bytes().get(..at)?, self.text.as_bytes().get(at..)?);
+        let is_hex = |n: usize| after.get(..n).is_some_and(|it| it.iter().all(u8::is_ascii_hexdigit));
+        match (before.last()?, after.first()?) {
+            (b'\\', b'n' | b'r' | b't' | b'b' | b'f') => Some(1),
+            (b'\\', b'u') => {
+                after.get(1..5).is_some_and(|it| it.iter().all(u8::is_ascii_hexdigit)).then_some(5)
+            }
+            (b'%', _) => is_hex(2).then_some(2),
+            _ => None,
+        }
+    }
+
+    /// A mark that stands for a secret already. What is written right behind a letter is the name of a field:
+    /// `user[secret]=…`.
+    fn mark(&mut self) -> bool {
+        let rest = self.rest();
+        let length = if rest.starts_with(EMAIL) {
+            EMAIL.len()
+        } else if rest.starts_with(SECRET) && !self.is_index(self.at) {
+            SECRET.len()
+        } else {
+            return false;
+        };
+        self.at += length;
+        true
+    }
+
+    /// Whether the bracket at `at` belongs to a name before it, and not to an escape.
+    fn is_index(&self, at: usize) -> bool {
+        let before = |n: usize| at.checked_sub(n).and_then(|it| self.text.as_bytes().get(it)).copied();
+        if !before(1).is_some_and(is_word) {
+            return false;
+        }
+        let is_escape = |n: usize| at.checked_sub(n).and_then(|it| self.escape_before(it)) == Some(n);
+        !(is_escape(1) || is_escape(2) || is_escape(5))
+    }
+
+    /// `local@domain.tld` → masked, also where the at sign is written `%40`.
+    fn email(&mut self, context: usize, from: usize, after: usize) -> bool {
+        let behind = self.from(after);
+        let Some(domain) = behind.strip_prefix('@').or_else(|| behind.strip_prefix("%40")) else {
+            return false;
+        };
         let end = domain.bytes().position(|it| !it.is_ascii_alphanumeric() && it != b'-' && it != b'.');
+        let domain_at = after + behind.len() - domain.len();
+        let domain = domain.get(..end.unwrap_or(domain.len())).unwrap_or_default();
         let domain =
-            domain.get(..end.unwrap_or(domain.len())).unwrap_or_default().trim_end_matches(['.', '-']);
+            domain.split_once("-----").map_or(domain, |(before, _)| before).trim_end_matches(['.', '-']);
         if !domain.contains('.') || domain.starts_with('.') {
             return false;
         }
-        self.replace(from, at_sign + 1 + domain.len(), EMAIL);
+        self.replace(context, from, domain_at + domain.len(), EMAIL);
         true
     }
 
     /// `Bearer VALUE`, `Basic VALUE`: the value, if it looks like one.
-    fn scheme(&mut self) {
+    fn follows(&mut self, context: usize) -> bool {
         let rest = self.rest();
-        let blanks = rest.len() - rest.trim_start_matches(' ').len();
-        let value = rest.get(blanks..).unwrap_or_default();
-        let end = value
-            .bytes()
-            .position(|it| !is_word(it) && !matches!(it, b'/' | b'=' | b'~'))
-            .unwrap_or(value.len());
-        let value = value.get(..end).unwrap_or_default();
-        let looks_so = value.len() >= 8
-            && value.bytes().any(|it| it.is_ascii_digit() || matches!(it, b'=' | b'_' | b'/'));
-        if blanks > 0 && (looks_so || value.len() >= 24) {
-            let from = self.at + blanks;
-            self.replace(from, from + value.len(), SECRET);
+        let value = rest.trim_start_matches(' ');
+        let from = self.at + rest.len() - value.len();
+        let value = value.get(..word_end(value)).unwrap_or_default().trim_end_matches(['.', ':', '!', '?']);
+        // No credential holds a bracket; a mark does.
+        if from == self.at || value.contains('[') {
+            return false;
         }
+        let to = from + value.len();
+        // The parameter of a challenge, as in `Bearer realm="x"`.
+        let bare = value.trim_end_matches('=');
+        let is_name = |it: &str| it.bytes().all(|it| it.is_ascii_lowercase() || matches!(it, b'_' | b'-'));
+        let is_quoted = self.from(to).starts_with(['"', '\'', '\\']);
+        let is_parameter = bare.split_once('=').is_some_and(|(name, _)| is_name(name))
+            || (bare.len() < value.len() && is_quoted && is_name(bare));
+        if is_parameter || !looks_secret(value) {
+            return false;
+        }
+        self.replace(context, from, to, SECRET);
+        true
     }
 
-    /// The value behind a telling name: `=` or `:`, perhaps with quotes.
-    fn value(&mut self, whole_line: bool) {
-        let rest = self.rest();
-        let behind_name = rest.trim_start_matches(['"', '\'', '\\', ']', ' ']);
-        let Some(behind_sign) =
-            behind_name.strip_prefix("=>").or_else(|| behind_name.strip_prefix(['=', ':']))
-        else {
-            return;
-        };
-        let value = behind_sign.trim_start_matches([' ', '\\', '[']);
-        let (value, quote) = match value.chars().next() {
-            Some(quote @ ('"' | '\'')) => (value.get(1..).unwrap_or_default(), Some(quote)),
-            _ => (value, None),
-        };
-        let end = match (quote, whole_line) {
-            (Some(quote), _) => value.find([quote, '\n']),
-            (None, true) => value.find(['\n', '\r', '"', '\'']),
-            (None, false) => {
-                value.find([' ', '\n', '\r', '\t', '"', '\'', ',', ';', '&', '<', '>', ')', ']', '}'])
+    /// Where the credentials end whose scheme stands at `at`, as in `Bearer VALUE`; `None` = there is no scheme.
+    pub(super) fn end_of_scheme(&self, at: usize) -> Option<usize> {
+        let rest = self.from(at);
+        let word = rest.get(..word_end(rest))?;
+        let reach = scheme(word)?;
+        let behind = rest.get(word.len()..)?;
+        let value = behind.trim_start_matches(' ');
+        let from = at + rest.len() - value.len();
+        if from == at + word.len() {
+            return None;
+        }
+        match reach {
+            Reach::Line => Some(self.end_of_line(from)).filter(|it| *it > from),
+            Reach::Word => {
+                let value = value.get(..word_end(value)).unwrap_or_default();
+                let is_one = !super::known::says_nothing(value);
+                is_one.then_some(from + value.len())
             }
-        };
-        let value = value.get(..end.unwrap_or(value.len())).unwrap_or_default().trim_end_matches('\\');
-        let from = offset(self.text, value);
-        if !value.is_empty()
-            && value != SECRET
-            && !matches!(value, "null" | "None" | "nil" | "true" | "false")
-        {
-            self.replace(from, from + value.len(), SECRET);
         }
     }
 
@@ -210,54 +226,104 @@ impl<'a> Scanner<'a> {
     fn userinfo(&mut self) -> bool {
         let Some(rest) = self.rest().strip_prefix("://") else { return false };
         let from = self.at + 3;
-        let end = rest.find(['/', '?', '#', ' ', '\n', '"', '\'', '>', ')', ',']).unwrap_or(rest.len());
-        match rest.get(..end).and_then(|it| it.rfind('@')) {
-            Some(at_sign) if at_sign > 0 => self.replace(from, from + at_sign, SECRET),
+        // A password may hold what separates the parts of an address; another address does not begin in one.
+        let ends = |(n, it)| match it {
+            b' ' | b'\n' | b'"' | b'\'' | b'>' | b')' | b',' => true,
+            b':' => rest.as_bytes().get(n..n + 3) == Some(b"://"),
+            // A mark that is not all of it, or an address of IPv6 behind it.
+            b'[' => n > 0,
+            _ => false,
+        };
+        let end = rest.bytes().enumerate().position(ends).unwrap_or(rest.len());
+        let all = rest.get(..end).unwrap_or_default();
+        let host_end = |it: &str| it.find(['/', '?', '#']).unwrap_or(it.len());
+        let authority = all.get(..host_end(all)).unwrap_or_default();
+        let at_sign = authority.rfind('@').or_else(|| {
+            let (_, port) = authority.split_once(':')?;
+            let first = all.find('@').filter(|_| !port.bytes().all(|it| it.is_ascii_digit()))?;
+            let behind = all.get(first..)?;
+            Some(first + behind.get(..host_end(behind))?.rfind('@')?)
+        });
+        match at_sign {
+            Some(at_sign) if at_sign > 0 => self.replace(self.at, from, from + at_sign, SECRET),
             _ => self.at = from,
         }
         true
     }
 
-    /// A private key in PEM form.
-    fn private_key(&mut self) -> bool {
-        let rest = self.rest();
-        if !rest.starts_with("-----BEGIN ") {
+    /// A private key in PEM form that begins at `at`.
+    pub(super) fn private_key(&mut self, at: usize) -> bool {
+        self.private_key_behind(at, at)
+    }
+
+    /// As [`Scanner::private_key`], known by what stands at `context`.
+    pub(super) fn private_key_behind(&mut self, context: usize, at: usize) -> bool {
+        let rest = self.from(at);
+        if !is_pem_line(rest, PEM_BEGIN) {
             return false;
         }
-        let first_line = rest.lines().next().unwrap_or_default();
-        if !first_line.contains("PRIVATE KEY") {
+        let end = rest.find(PEM_END).unwrap_or(rest.len());
+        self.replace(context, at, at + end, SECRET);
+        true
+    }
+
+    /// The end of a private key whose beginning was cut off: its lines before it are masked.
+    fn end_of_key(&mut self) -> bool {
+        /// Fewer bytes are a word of prose.
+        const LEAST: usize = 16;
+        if !is_pem_line(self.rest(), PEM_END) {
             return false;
         }
-        let body = first_line.len();
-        let end = rest.get(body..).and_then(|it| it.find("-----END ")).map_or(rest.len(), |it| body + it);
-        // A key printed on one line has its end on the first line.
-        let end = rest.get(11..).and_then(|it| it.find("-----END ")).map_or(end, |it| (it + 11).min(end));
-        self.replace(self.at, self.at + end, SECRET);
+        let at = self.at;
+        let done = self.parts.last().map_or(0, |it| it.to);
+        let before = self.text.get(done..at).unwrap_or_default();
+        let mut lines = before;
+        while let Some(byte) = lines.bytes().next_back() {
+            let is_line =
+                byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\\' | b'\n' | b'\r');
+            // Keys in YAML are indented.
+            let shorter = if is_line {
+                lines.get(..lines.len() - 1)
+            } else {
+                Some(lines.trim_end_matches([' ', '\t']))
+                    .filter(|it| it.len() < lines.len() && it.ends_with('\n'))
+            };
+            let Some(shorter) = shorter else { break };
+            lines = shorter;
+        }
+        let mut key = before.get(lines.len()..).unwrap_or_default();
+        // Its first letters may belong to an escape.
+        while let Some(behind) =
+            ["\\n", "\\r", "\\t", "\\", "\n", "\r", "\t", " "].iter().find_map(|it| key.strip_prefix(it))
+        {
+            key = behind;
+        }
+        key = key.get(self.escape_before(at - key.len()).unwrap_or(0)..).unwrap_or_default();
+        let from = at - key.len();
+        if key.len() >= LEAST {
+            self.replace(from, from, at, SECRET);
+        }
+        self.at = at + PEM_END.len();
         true
     }
 }
 
-/// Where `value`, a slice of `text`, begins in it.
-fn offset(text: &str, value: &str) -> usize {
-    (value.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len())
+/// Whether a line of a private key that begins so stands here.
+fn is_pem_line(rest: &str, beginning: &str) -> bool {
+    let Some(behind) = rest.strip_prefix(beginning) else { return false };
+    let is_kind = |it: u8| it.is_ascii_uppercase() || it.is_ascii_digit() || it == b' ';
+    crate::limits::head(behind, PEM_LINE)
+        .split_once("-----")
+        .is_some_and(|(kind, _)| kind.contains("PRIVATE KEY") && kind.bytes().all(is_kind))
 }
 
+/// Where a value that is not quoted ends.
+pub(super) fn word_end(text: &str) -> usize {
+    const ENDS: &[char] = &[' ', '\n', '\r', '\t', '"', '\'', ',', ';', '&', '<', '>', ')', ']', '}'];
+    text.find(ENDS).unwrap_or(text.len())
+}
+
+/// Whether a byte belongs to a word: a name, a token, the part of an address before its at sign.
 const fn is_word(it: u8) -> bool {
-    it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-' | b'.' | b'+' | b'%')
-}
-
-fn is_token(word: &str) -> bool {
-    TOKEN_BEGINNINGS.iter().any(|(beginning, least)| word.len() >= *least && word.starts_with(beginning))
-        || is_json_web_token(word)
-}
-
-/// Three parts, the first of which is the beginning of a JSON object in base64.
-fn is_json_web_token(word: &str) -> bool {
-    word.starts_with("eyJ") && word.len() >= 20 && word.bytes().filter(|it| *it == b'.').count() >= 2
-}
-
-fn squeezed(name: &str) -> String {
-    // Names are short: the end of a long word is enough to know it by.
-    let end = crate::limits::tail(name, 64);
-    end.chars().filter(|it| !matches!(it, '_' | '-' | '.')).map(|it| it.to_ascii_lowercase()).collect()
+    it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-' | b'.' | b'+')
 }

@@ -3,6 +3,7 @@
 //! Conditions read a failure only through [`Facts`], so that a costly fact is computed once and only if asked for.
 
 mod names;
+mod shown;
 mod text;
 mod values;
 
@@ -10,11 +11,13 @@ use health_model::verdict::Evidence;
 use health_model::{DispatchCode, FailureKind, NotFoundOf, Phase, Target, ToolKind};
 
 use crate::facts::Facts;
-use crate::limits;
+use crate::redact;
 
 pub(crate) use names::is_name;
 pub use names::{ExceptionTypes, KindSet};
-pub use text::{Case, Needles, Pattern};
+pub(crate) use shown::shown;
+use shown::{all_seen, all_wanted, join};
+pub use text::{Case, Needles, Pattern, PatternError};
 pub(crate) use text::{ends as text_ends, is_boundary as text_is_boundary};
 pub use values::{BodyShape, Codes, HeaderTest, JsonTest, Numbers, ProviderNames, Wildcard};
 
@@ -214,7 +217,7 @@ impl Condition {
         let failure = facts.failure();
         let or_nothing = |it: Option<String>| it.unwrap_or_else(|| "nothing".to_owned());
         let listed = |it: Vec<String>| if it.is_empty() { "nothing".to_owned() } else { it.join(", ") };
-        let excerpts = |it: &[&str]| listed(it.iter().map(|it| crate::redact::excerpt(it)).collect());
+        let excerpts = |it: &[&str]| listed(it.iter().map(|it| redact::excerpt(it)).collect());
         match self {
             Self::DispatchCode(_) => or_nothing(failure.dispatch_code.map(|it| it.to_string())),
             Self::ToolKind(_) => or_nothing(facts.tool().kind.map(|it| it.to_string())),
@@ -238,7 +241,7 @@ impl Condition {
             Self::ExitCode(_) => listed(facts.exit_codes().iter().map(ToString::to_string).collect()),
             Self::Kind(_) => or_nothing(facts.kind().map(|it| it.to_string())),
             Self::ExceptionType(_) => {
-                let names = facts.exception_types().map(crate::redact::excerpt).collect::<Vec<_>>();
+                let names = facts.exception_types().map(redact::excerpt).collect::<Vec<_>>();
                 match (names.is_empty(), facts.kind()) {
                     (true, None) => "nothing".to_owned(),
                     (true, Some(kind)) => format!("kind {kind}"),
@@ -247,7 +250,7 @@ impl Condition {
                 }
             }
             Self::ErrorCode(_) => excerpts(&facts.error_codes().collect::<Vec<_>>()),
-            Self::ToolName(_) => crate::redact::excerpt(&facts.tool().name),
+            Self::ToolName(_) => redact::excerpt(&facts.tool().name),
             Self::Method(_) => {
                 let given = failure.method.as_deref().into_iter().chain(failure.operation.as_deref());
                 excerpts(&given.collect::<Vec<_>>())
@@ -294,7 +297,9 @@ impl Condition {
             Self::Regex(patterns) => {
                 let found = patterns.iter().find_map(|it| {
                     let (place, text) = facts.texts().find(|(_, text)| it.is_in(text))?;
-                    Some(format!("`{}` in the {place}", crate::redact::excerpt(it.find(text)?)))
+                    // Whether it is secret shows in the text around it.
+                    let found = redact::excerpt(&redact::mask_part(text, it.find(text)?));
+                    Some(format!("`{found}` in the {place}"))
                 });
                 (self.field(), self.wanted(), found.unwrap_or_default())
             }
@@ -310,11 +315,7 @@ impl Condition {
             }
             _ => (self.field(), self.wanted(), self.seen(facts)),
         };
-        Evidence {
-            field: field.to_owned(),
-            expected: limits::head(&wanted, limits::MAX_SHOWN_BYTES).to_owned(),
-            seen: limits::head(&seen, limits::MAX_SHOWN_BYTES).to_owned(),
-        }
+        Evidence { field: field.to_owned(), expected: shown(wanted), seen: shown(seen) }
     }
 
     /// Calls `visit` with this condition and with those inside it.
@@ -336,25 +337,4 @@ impl Condition {
             _ => {}
         }
     }
-}
-
-fn all_wanted(conditions: &[Condition]) -> String {
-    let all: Vec<String> = conditions.iter().map(|it| format!("{} {}", it.field(), it.wanted())).collect();
-    all.join(" and ")
-}
-
-fn all_seen(conditions: &[Condition], facts: &Facts<'_>) -> String {
-    let all: Vec<String> = conditions.iter().map(|it| format!("{} {}", it.field(), it.seen(facts))).collect();
-    all.join(" and ")
-}
-
-fn join<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> String {
-    let mut text = String::new();
-    for word in words {
-        if !text.is_empty() {
-            text.push_str(", ");
-        }
-        text.push_str(word.as_ref());
-    }
-    text
 }

@@ -44,6 +44,9 @@ pub(super) struct Index {
     by_kind: Vec<Vec<u32>>,
     by_status: BTreeMap<i64, Vec<u32>>,
     by_http_status: BTreeMap<i64, Vec<u32>>,
+    by_type: BTreeMap<String, Vec<u32>>,
+    by_grpc: BTreeMap<String, Vec<u32>>,
+    by_sql_state: BTreeMap<String, Vec<u32>>,
     other: BTreeMap<Anchor, Vec<u32>>,
 }
 
@@ -73,6 +76,9 @@ impl Index {
             Anchor::Kind(it) => self.by_kind.get_mut(it as usize),
             Anchor::Status(it) => Some(self.by_status.entry(it).or_default()),
             Anchor::HttpStatus(it) => Some(self.by_http_status.entry(it).or_default()),
+            Anchor::Type(it) => Some(self.by_type.entry(it).or_default()),
+            Anchor::Grpc(it) => Some(self.by_grpc.entry(it).or_default()),
+            Anchor::SqlState(it) => Some(self.by_sql_state.entry(it).or_default()),
             other => Some(self.other.entry(other).or_default()),
         };
         match rules {
@@ -99,14 +105,14 @@ impl Index {
             add(self.by_http_status.get(&i64::from(status)));
         }
         facts.rpc_codes().iter().for_each(|it| add(self.other.get(&Anchor::Rpc(*it))));
-        facts.grpc_statuses().iter().for_each(|it| add(self.other.get(&Anchor::Grpc((*it).to_owned()))));
+        facts.grpc_statuses().iter().for_each(|it| add(self.by_grpc.get(*it)));
         for state in facts.sql_states() {
-            add(self.other.get(&Anchor::SqlState((*state).to_owned())));
-            add(self.other.get(&Anchor::SqlState(crate::limits::head(state, 2).to_owned())));
+            add(self.by_sql_state.get(*state));
+            add(self.by_sql_state.get(crate::limits::head(state, 2)));
         }
         facts.close_codes().iter().for_each(|it| add(self.other.get(&Anchor::Close(i64::from(*it)))));
         facts.exit_codes().iter().for_each(|it| add(self.other.get(&Anchor::Exit(*it))));
-        facts.type_names().iter().for_each(|it| add(self.other.get(&Anchor::Type((*it).to_owned()))));
+        facts.type_names().iter().for_each(|it| add(self.by_type.get(*it)));
         rules
     }
 }

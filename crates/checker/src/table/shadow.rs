@@ -1,28 +1,70 @@
 //! Rules that are never reached, because an earlier one matches everything that they do (C14).
 //!
-//! Conservative: a rule is named only where that can be proved from the conditions alone.
+//! Conservative: a rule is named only where that can be proved from the conditions alone. What is compared is bounded: a
+//! table is built while somebody waits for it, and whoever writes rules chooses how much there is to compare.
+
+use std::collections::BTreeMap;
 
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::facts::Literals;
 use crate::limits;
-use crate::rule::{Case, Condition, LayerKind, Numbers, is_name, text_ends};
+use crate::rule::{Codes, Condition, LayerKind, Needles};
 
 use super::Entry;
+use super::follows::{Values, covers};
+
+/// The most texts that are looked for in one other text.
+const MAX_WITHIN: usize = 64;
 
 /// Names the rules of packs, tenants and projects that are never reached, each with the first rule that hides it. What
-/// ships and is hidden by a tenant is hidden on purpose.
-pub(super) fn report(entries: &[Entry], literal: bool, diagnostics: &mut Vec<Diagnostic>) {
+/// ships and is hidden by a tenant is hidden on purpose. The rules have their numbers.
+pub(super) fn report(
+    entries: &[Entry],
+    literals: &Literals,
+    literal: bool,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    report_within(limits::MAX_COMPARISONS, entries, literals, literal, diagnostics);
+}
+
+/// As [`report`], with so many steps. Returns how many are left.
+fn report_within(
+    steps: usize,
+    entries: &[Entry],
+    literals: &Literals,
+    literal: bool,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> usize {
+    let mut fields = Fields::default();
+    let shapes: Vec<Shape> = entries.iter().map(|it| Shape::of(&it.rule.conditions, &mut fields)).collect();
+    let mut numbers = Numbered { literals, within: BTreeMap::new(), left: steps };
     let mut n_named = 0;
-    for (at, entry) in entries.iter().enumerate() {
-        if entry.layer == LayerKind::Bundled || n_named >= limits::MAX_DIAGNOSTICS {
+    // By layer: those that were found and are not named, and those that were not compared.
+    let mut unnamed: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for (at, (entry, shape)) in entries.iter().zip(&shapes).enumerate() {
+        if entry.layer == LayerKind::Bundled {
             continue;
         }
+        let mut earlier = entries.iter().zip(&shapes).take(at).filter(|(_, wide)| wide.may_cover(shape));
+        let hiding = earlier.find(|(wide, wide_shape)| {
+            // Without steps left nothing is known: the search ends here.
+            !numbers.spend(1 + wide_shape.weight.saturating_mul(shape.weight))
+                || covers(&wide.rule.conditions, &entry.rule.conditions, literal, &mut numbers)
+                || numbers.left == 0
+        });
+        let hiding = hiding.map(|(wide, _)| wide);
+        if hiding.is_some() && numbers.left == 0 {
+            unnamed.entry(&entry.source).or_default().1 += 1;
+            continue;
+        }
+        // Whoever stands in a higher layer overrules on purpose.
         let Some(hiding) =
-            entries.iter().take(at).find(|it| covers(&it.rule.conditions, &entry.rule.conditions, literal))
+            hiding.filter(|it| !(entry.layer == LayerKind::Pack && it.layer > LayerKind::Pack))
         else {
             continue;
         };
-        // Whoever stands in a higher layer overrules on purpose.
-        if entry.layer == LayerKind::Pack && hiding.layer > LayerKind::Pack {
+        if n_named >= limits::MAX_DIAGNOSTICS {
+            unnamed.entry(&entry.source).or_default().0 += 1;
             continue;
         }
         n_named += 1;
@@ -39,86 +81,147 @@ pub(super) fn report(entries: &[Entry], literal: bool, diagnostics: &mut Vec<Dia
             ),
         });
     }
+    for (source, (n_further, n_skipped)) in unnamed {
+        if n_further > 0 {
+            let message =
+                format!("{n_further} further rules are never reached; mend those that are named first");
+            diagnostics.push(of_layer(source, message));
+        }
+        if n_skipped > 0 {
+            let message = format!(
+                "{n_skipped} rules are not compared with all those before them, which would take over {steps} steps, so that it is not known whether they are ever reached; shorten the lists of the rules"
+            );
+            diagnostics.push(of_layer(source, message));
+        }
+    }
+    numbers.left
 }
 
-/// Whether the first conditions hold wherever the second do.
-fn covers(wide: &[Condition], narrow: &[Condition], literal: bool) -> bool {
-    wide.iter().all(|condition| narrow.iter().any(|it| follows(condition, it, literal)))
-}
-
-/// Whether `wide` holds wherever `narrow` does.
-fn follows(wide: &Condition, narrow: &Condition, literal: bool) -> bool {
-    use Condition::{
-        Any, Code, Contains, DispatchCode, ErrorCode, ExceptionType, GrpcStatus, HttpStatus, HttpStatusRange,
-        JsonRpcCode, Kind, Provider, SqlState, Status, ToolKind,
-    };
-    let one_range = |from: u16, to: u16| Numbers::new(vec![(i64::from(from), i64::from(to))]);
-    match (wide, narrow) {
-        (HttpStatusRange(from, to), HttpStatus(narrow)) => narrow.is_subset(&one_range(*from, *to)),
-        (HttpStatusRange(from, to), HttpStatusRange(inner_from, inner_to)) => {
-            from <= inner_from && inner_to <= to
-        }
-        (HttpStatus(wide), HttpStatusRange(from, to)) => one_range(*from, *to).is_subset(wide),
-        (HttpStatus(wide), HttpStatus(narrow))
-        | (Status(wide), Status(narrow))
-        | (JsonRpcCode(wide), JsonRpcCode(narrow)) => narrow.is_subset(wide),
-        (Code(wide), Code(narrow)) => narrow.normalised().iter().all(|it| wide.normalised().contains(it)),
-        (GrpcStatus(wide), GrpcStatus(narrow)) | (ErrorCode(wide), ErrorCode(narrow)) => {
-            narrow.iter().all(|it| wide.contains(it))
-        }
-        (Provider(wide), Provider(narrow)) => narrow.names().iter().all(|it| wide.names().contains(it)),
-        (SqlState(wide), SqlState(narrow)) => {
-            narrow.iter().all(|it| wide.iter().any(|wide| it.starts_with(wide.as_str())))
-        }
-        (DispatchCode(wide), DispatchCode(narrow)) => narrow.iter().all(|it| wide.contains(it)),
-        (ToolKind(wide), ToolKind(narrow)) => narrow.iter().all(|it| wide.contains(it)),
-        (Kind(wide), Kind(narrow)) => narrow.is_subset(*wide),
-        (ExceptionType(wide), ExceptionType(narrow)) if literal => {
-            narrow.names().iter().all(|it| wide.names().iter().any(|name| is_name(it, name)))
-        }
-        (Kind(_), ExceptionType(_)) | (ExceptionType(_), Kind(_)) if literal => false,
-        (Kind(wide), ExceptionType(narrow)) => narrow.raw().is_empty() && narrow.kinds().is_subset(*wide),
-        (ExceptionType(wide), Kind(narrow)) => narrow.is_subset(wide.kinds()),
-        (ExceptionType(wide), ExceptionType(narrow)) => {
-            narrow.kinds().is_subset(wide.kinds())
-                && narrow.raw().iter().all(|it| wide.raw().iter().any(|name| is_name(it, name)))
-        }
-        (Contains(wide), Contains(narrow)) => narrow
-            .texts()
-            .iter()
-            .all(|text| wide.texts().iter().any(|it| holds_in(it, wide.case(), text, narrow.case()))),
-        (wide @ Any(_), narrow @ Any(_)) if wide == narrow => true,
-        (Any(branches), narrow) => {
-            branches.iter().any(|it| matches!(it.as_slice(), [one] if follows(one, narrow, literal)))
-        }
-        (wide, narrow) => wide == narrow,
+/// What is to be said of a layer as a whole.
+fn of_layer(source: &str, message: String) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Warning,
+        source: source.to_owned(),
+        line: 0,
+        column: 0,
+        field: "patterns".to_owned(),
+        rule_id: None,
+        message,
     }
 }
 
-/// Whether a needle is in every text that holds another one.
-fn holds_in(wide: &str, wide_case: Case, narrow: &str, narrow_case: Case) -> bool {
-    match (wide_case, narrow_case) {
-        (Case::Exact, Case::Exact) => narrow.contains(wide),
-        (Case::Exact, Case::Words) => false,
-        (Case::Words, _) => {
-            let (bare, begins, closes) = text_ends(wide, wide_case);
-            let (narrow, inner_begins, inner_closes) = text_ends(narrow, narrow_case);
-            let (bare, narrow) = (bare.to_ascii_lowercase(), narrow.to_ascii_lowercase());
-            // At its ends a word of the wide one must be one of the narrow one too.
-            let is_word = |it: Option<u8>| it.is_some_and(|it| it.is_ascii_alphanumeric());
-            narrow.match_indices(&bare).any(|(at, _)| {
-                let end = at + bare.len();
-                let before = at.checked_sub(1).and_then(|it| narrow.as_bytes().get(it)).copied();
-                let after = narrow.as_bytes().get(end).copied();
-                let first = bare.bytes().next();
-                let last = bare.bytes().next_back();
-                let left =
-                    !begins || !is_word(first) || if at == 0 { inner_begins } else { !is_word(before) };
-                let right = !closes
-                    || !is_word(last)
-                    || if end == narrow.len() { inner_closes } else { !is_word(after) };
-                left && right
-            })
+/// Which fields a rule asks for: most pairs of rules are told apart by these.
+#[derive(Default)]
+struct Shape {
+    /// One bit each.
+    fields: u64,
+    /// Of each field and each `any` the fields of which one must be asked for wherever the rule covers another.
+    needs: Vec<u64>,
+    /// Values that are compared one with another.
+    weight: usize,
+}
+
+/// The bits of the fields that were seen; those that can imply each other share one.
+#[derive(Default)]
+struct Fields(Vec<&'static str>);
+
+impl Fields {
+    fn bit(&mut self, condition: &Condition) -> u64 {
+        let name = match condition.field() {
+            "httpStatusRange" => "httpStatus",
+            "exceptionType" => "kind",
+            "bodyContains" => "text",
+            name => name,
+        };
+        let at = self.0.iter().position(|it| *it == name).unwrap_or_else(|| {
+            self.0.push(name);
+            self.0.len() - 1
+        });
+        1 << at.min(63)
+    }
+}
+
+impl Shape {
+    fn of(conditions: &[Condition], fields: &mut Fields) -> Self {
+        let mut shape = Self::default();
+        for condition in conditions {
+            let mut needs = fields.bit(condition);
+            shape.fields |= needs;
+            if let Condition::Any(branches) = condition {
+                for branch in branches {
+                    if let [one] = branch.as_slice() {
+                        needs |= fields.bit(one);
+                    }
+                }
+            }
+            shape.needs.push(needs);
+            condition.visit(&mut |it| shape.weight = shape.weight.saturating_add(weight(it)));
         }
+        shape.needs.sort_unstable();
+        shape.needs.dedup();
+        shape
+    }
+
+    fn may_cover(&self, narrow: &Self) -> bool {
+        self.needs.iter().all(|it| it & narrow.fields != 0)
+    }
+}
+
+/// How many values a condition has, but those that are counted when they are compared.
+fn weight(condition: &Condition) -> usize {
+    match condition {
+        Condition::Contains(_) | Condition::Code(_) => 0,
+        Condition::DispatchCode(it) => it.len(),
+        Condition::ToolKind(it) => it.len(),
+        Condition::Phase(it) => it.len(),
+        Condition::BodyShape(it) => it.len(),
+        Condition::HttpStatus(it)
+        | Condition::Status(it)
+        | Condition::JsonRpcCode(it)
+        | Condition::CloseCode(it)
+        | Condition::ExitCode(it) => it.ranges().len(),
+        Condition::GrpcStatus(it) | Condition::SqlState(it) | Condition::ErrorCode(it) => it.len(),
+        Condition::ExceptionType(it) => it.names().len(),
+        Condition::ToolName(it) | Condition::Method(it) => it.len(),
+        Condition::Header(it) => it.iter().map(|it| 1 + it.values().map_or(0, <[_]>::len)).sum(),
+        Condition::Json(it) => it.iter().map(|it| 1 + it.values().map_or(0, <[_]>::len)).sum(),
+        Condition::Provider(it) => it.names().len(),
+        Condition::Regex(it) => it.len(),
+        _ => 1,
+    }
+}
+
+/// Compares texts and codes by their numbers in the table.
+struct Numbered<'t> {
+    literals: &'t Literals,
+    /// The texts that are within a text.
+    within: BTreeMap<u32, Vec<u32>>,
+    left: usize,
+}
+
+impl Numbered<'_> {
+    /// Whether there is room for so many steps more. Once there is not, there is none at all.
+    const fn spend(&mut self, steps: usize) -> bool {
+        self.left = self.left.saturating_sub(steps);
+        self.left > 0
+    }
+}
+
+impl Values for Numbered<'_> {
+    fn needles(&mut self, wide: &Needles, narrow: &Needles) -> bool {
+        // The rarest one comes first, so that most pairs are told apart by it.
+        narrow.ids.iter().all(|id| {
+            let literals = self.literals;
+            let n_before = self.within.len();
+            let within = self.within.entry(*id).or_insert_with(|| literals.within(*id, MAX_WITHIN));
+            let is_in = within.iter().any(|it| wide.mask.contains(*it));
+            // One that was not looked into before cost more.
+            let steps = within.len() * if self.within.len() > n_before { 64 } else { 1 };
+            self.spend(steps) && is_in
+        })
+    }
+
+    fn codes(&mut self, wide: &Codes, narrow: &Codes) -> bool {
+        self.spend(narrow.ids.len()) && narrow.ids.iter().all(|it| wide.mask.contains(*it))
     }
 }

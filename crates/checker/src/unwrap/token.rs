@@ -56,6 +56,46 @@ const NUMBER_FIELDS: [&str; 18] = [
     "returncode",
 ];
 
+/// The shapes of all words that a value is looked for behind: for each first letter, by its last five bits, one bit for
+/// each length. Most words in front of a value have none of these shapes, and need not be compared with each.
+const FIELD_SHAPES: [u32; 32] = {
+    const OTHERS: [&str; 12] = [
+        "received",
+        "sent",
+        "close",
+        "closed",
+        "code",
+        "status",
+        "exitcode",
+        "exit_code",
+        "curl",
+        "errno",
+        "sqlstate",
+        "state",
+    ];
+    let mut shapes = [0; 32];
+    add_shapes(&mut shapes, &CODE_FIELDS);
+    add_shapes(&mut shapes, &NUMBER_FIELDS);
+    add_shapes(&mut shapes, &OTHERS);
+    shapes
+};
+
+#[expect(clippy::indexing_slicing, reason = "evaluated while compiling")]
+const fn add_shapes(shapes: &mut [u32; 32], words: &[&str]) {
+    let mut at = 0;
+    while at < words.len() {
+        let word = words[at].as_bytes();
+        shapes[(word[0] & 31) as usize] |= 1 << word.len();
+        at += 1;
+    }
+}
+
+/// Whether a word may be one of the fields, in any case.
+fn may_be_field(word: &str) -> bool {
+    let first = word.as_bytes().first().copied().unwrap_or_default();
+    word.len() < 32 && FIELD_SHAPES.get(usize::from(first & 31)).is_some_and(|it| it >> word.len() & 1 == 1)
+}
+
 /// Shape of a word.
 #[derive(Clone, Copy, Default)]
 struct Shape {
@@ -104,7 +144,7 @@ struct Word<'a> {
     text: &'a str,
     from: usize,
     to: usize,
-    shape: Shape,
+    is_number: bool,
 }
 
 /// What a byte is to a word, as bits; 0 = it is outside.
@@ -170,10 +210,10 @@ pub(super) fn read<'a>(text: &'a str, reader: &mut Reader<'a, '_>) {
             && previous.is_none_or(|it| it.to + 1 == from && bytes.get(it.to) == Some(&b' '));
         let shape =
             if kinds == LOWER { Shape { n_lower: at - from, ..Shape::default() } } else { Shape::of(word) };
-        let word = Word { text: word, from, to: at, shape };
+        let word = Word { text: word, from, to: at, is_number: shape.is_number() };
         // Words of a sentence, which most are, say nothing.
         if !is_sentence {
-            Context { text, reader, previous, before_previous, compound_from, is_joined }.word(word);
+            Context { text, reader, previous, before_previous, compound_from, is_joined }.word(word, shape);
         }
         before_previous = previous;
         previous = Some(word);
@@ -190,13 +230,13 @@ struct Context<'a, 'r, 'c> {
 }
 
 impl<'a> Context<'a, '_, '_> {
-    fn word(&mut self, word: Word<'a>) {
+    fn word(&mut self, word: Word<'a>, shape: Shape) {
         let next = self.text.as_bytes().get(word.to).copied().unwrap_or(0);
-        if word.shape.is_number() {
+        if word.is_number {
             self.number(word, next);
-        } else if word.shape.is_code() {
+        } else if shape.is_code() {
             self.reader.code(word.text);
-            self.named(word);
+            self.named(word, shape);
         }
         if self.is_joined && next != b'-' {
             // `ORA-00942`, `rate-limit-exceeded`.
@@ -205,14 +245,13 @@ impl<'a> Context<'a, '_, '_> {
             }
         }
         if let Some(previous) = self.previous {
-            self.valued(word, previous, next);
+            self.valued(word, previous, next, shape.n_digits > 0);
         }
     }
 
     /// Words that say more than that they are codes.
-    fn named(&mut self, word: Word<'a>) {
+    fn named(&mut self, word: Word<'a>, shape: Shape) {
         let text = word.text;
-        let shape = word.shape;
         if shape.n_humps > 0
             && ["Exception", "Error", "Failure", "Fault", "Timeout", "Elapsed"]
                 .iter()
@@ -231,7 +270,11 @@ impl<'a> Context<'a, '_, '_> {
     }
 
     /// A word that stands where a value stands.
-    fn valued(&mut self, word: Word<'a>, previous: Word<'a>, next: u8) {
+    fn valued(&mut self, word: Word<'a>, previous: Word<'a>, next: u8, has_digit: bool) {
+        let may_be_state = has_digit && word.text.len() == 5;
+        if !may_be_state && (word.is_number || !may_be_field(previous.text)) {
+            return;
+        }
         let Some(gap) = self.text.get(previous.to..word.from) else { return };
         // Words of a sentence, which most are.
         if gap == " " && word.text.len() != 5 {
@@ -240,15 +283,15 @@ impl<'a> Context<'a, '_, '_> {
         let is_field = gap.len() <= 8
             && gap.bytes().all(|it| b" :=(\"'\\[>.".contains(&it))
             && (gap.contains([':', '=', '.', '[']) || gap == ">");
-        if gap.len() <= 8 && is_sql_state(word.text) {
+        if may_be_state && gap.len() <= 8 && is_sql_state(word.text) {
             let is_state = ["SQLSTATE", "sqlstate", "SQLState", "state"].contains(&previous.text);
             // MySQL's `ERROR 1045 (28000): …`, Snowflake's `250001 (08001): …`.
-            let is_second = gap == " (" && next == b')' && previous.shape.is_number();
+            let is_second = gap == " (" && next == b')' && previous.is_number;
             if is_state || is_second {
                 self.reader.sql_state(word.text);
             }
         }
-        if !is_field || word.shape.is_number() {
+        if !is_field || word.is_number {
             return;
         }
         let is_grpc_field = ["code", "StatusCode", "status", "Code", "Status"].contains(&previous.text);
@@ -294,7 +337,8 @@ impl<'a> Context<'a, '_, '_> {
             self.reader.status(status);
         }
         let is_close = gap.len() <= 6 && gap.bytes().all(|it| b" :=(\"'\\[#-".contains(&it));
-        let is_of = |words: &[&str]| is_close && words.iter().any(|it| previous.eq_ignore_ascii_case(it));
+        let may_be_of = is_close && may_be_field(previous);
+        let is_of = |words: &[&str]| may_be_of && words.iter().any(|it| previous.eq_ignore_ascii_case(it));
         // A database's `(1142, "…")` opens the text; `ERROR 1045 (28000)`, `"code": 50001`, `[Errno 28]` say what they are.
         let is_tuple = next == b',' && gap == "(" && word.from <= 2;
         if is_tuple

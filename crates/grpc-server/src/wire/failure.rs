@@ -118,12 +118,12 @@ pub(crate) fn occurred_at(
     at
 }
 
-/// The first `max` bytes, cut between characters.
+/// The first `max` bytes, without half a word or half a secret at their end: what is cut here is masked later.
 pub(crate) fn cut(text: &mut String, max: usize) -> bool {
     if text.len() <= max {
         return false;
     }
-    let end = (0..=max).rev().find(|it| text.is_char_boundary(*it)).unwrap_or(0);
+    let end = checker::redact::beginning(text, max).len();
     text.truncate(end);
     text.shrink_to_fit();
     true
@@ -139,11 +139,12 @@ fn short(mut text: String, field: &str, max: usize, warnings: &mut Warnings) -> 
 }
 
 fn tail(text: String, warnings: &mut Warnings) -> String {
-    let Some(start) = text.len().checked_sub(MAX_STDERR).filter(|it| *it > 0) else { return text };
-    let start = (start..text.len()).find(|it| text.is_char_boundary(*it)).unwrap_or(text.len());
+    if text.len() <= MAX_STDERR {
+        return text;
+    }
     let message = format!("has {} bytes; the last {MAX_STDERR} are looked at", text.len());
     warnings.push(WarningCode::Cut, "failure.stderr_tail", message);
-    text.get(start..).unwrap_or_default().to_owned()
+    checker::redact::end(&text, MAX_STDERR).to_owned()
 }
 
 fn headers(wire: Vec<v1::Header>, warnings: &mut Warnings) -> Vec<(String, String)> {

@@ -155,7 +155,7 @@ pub(crate) fn validate(
     let fit = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     Ok(v1::ValidateRulesResponse {
         valid: found.iter().all(|it| it.severity != Severity::Error),
-        n_rules: fit(service.rules().count(&key, &it.yaml)),
+        n_rules: fit(service.rules().read(&key, &it.yaml).rules.len()),
         n_skipped: fit(n_skipped(&found)),
         diagnostics: found.iter().map(diagnostic).collect(),
         revision: revision(service.revision()),
@@ -171,8 +171,10 @@ pub(crate) fn stored_layer(
     with_text: bool,
 ) -> v1::RuleLayer {
     let fit = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let parsed = service.rules().read(&it.key, &it.text);
     v1::RuleLayer {
-        n_rules: fit(service.rules().count(&it.key, &it.text)),
+        n_rules: fit(parsed.rules.len()),
+        shadow: parsed.is_shadow,
         n_skipped: fit(n_skipped(diagnostics)),
         diagnostics: diagnostics.iter().map(diagnostic).collect(),
         tenant_id: it.key.tenant_id,
@@ -214,6 +216,7 @@ fn file_layer(it: &LayerInUse) -> v1::RuleLayer {
         project_id: it.key.project_id.clone().unwrap_or_default(),
         source: v1::RuleLayerSource::File.into(),
         n_rules: u32::try_from(it.n_rules).unwrap_or(u32::MAX),
+        shadow: it.is_shadow,
         n_skipped: u32::try_from(n_skipped(&it.diagnostics)).unwrap_or(u32::MAX),
         diagnostics: it.diagnostics.iter().map(diagnostic).collect(),
         ..v1::RuleLayer::default()
@@ -318,16 +321,12 @@ fn rule(at: usize, entry: &Entry, found: &[Diagnostic]) -> v1::Rule {
 }
 
 fn explanation((at, it): (usize, &RuleExplanation)) -> v1::RuleExplanation {
-    let (matched_fields, first_mismatch, n_matched) = match &it.outcome {
-        Outcome::Matched { evidence } => {
-            let fields: Vec<_> = evidence.iter().map(verdict::evidence).collect();
-            let n = fields.len();
-            (fields, None, n)
-        }
-        Outcome::Failed { field, wanted, seen, n_held } => {
+    let (matched_fields, first_mismatch): (Vec<_>, _) = match &it.outcome {
+        Outcome::Matched { evidence } => (evidence.iter().map(verdict::evidence).collect(), None),
+        Outcome::Failed { field, wanted, seen, held } => {
             let mismatch =
                 v1::Evidence { field: (*field).to_owned(), expected: wanted.clone(), seen: seen.clone() };
-            (Vec::new(), Some(mismatch), *n_held)
+            (held.iter().map(verdict::evidence).collect(), Some(mismatch))
         }
     };
     v1::RuleExplanation {
@@ -338,9 +337,9 @@ fn explanation((at, it): (usize, &RuleExplanation)) -> v1::RuleExplanation {
         classification: words::wire_classification(it.classification).into(),
         matched: first_mismatch.is_none(),
         selected: it.decides,
+        n_matched: u32::try_from(matched_fields.len()).unwrap_or(u32::MAX),
         matched_fields,
         first_mismatch,
-        n_matched: u32::try_from(n_matched).unwrap_or(u32::MAX),
     }
 }
 

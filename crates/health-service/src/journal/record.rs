@@ -2,11 +2,12 @@
 //!
 //! Holds every field of a failure that a rule can ask for. What only times or counts one call (attempt, duration, the
 //! reporter's clock) is left out, as are users and sessions: where a text repeats the caller's own id, it is replaced.
-//! Text is masked before it is cut, so that no half of a secret is left.
+//! Text is masked before it is cut, so that no half of a secret is left; a text that is longer than what rules see is
+//! cut to that first, where no secret, no id and no word stands.
 
 use std::borrow::Cow;
 
-use checker::limits::{MAX_CAUSES, MAX_MATCHED_BYTES, head, tail};
+use checker::limits::{MAX_CAUSES, MAX_MATCHED_BYTES};
 use checker::redact;
 use health_model::failure::Cause;
 use health_model::vocabulary::{
@@ -380,12 +381,12 @@ impl Masker<'_> {
     /// What rules see of a text.
     fn beginning(&mut self, text: &str) -> String {
         self.is_cut |= text.len() > MAX_MATCHED_BYTES;
-        self.mask(head(text, MAX_MATCHED_BYTES))
+        self.mask(redact::beginning(text, MAX_MATCHED_BYTES))
     }
 
     fn end(&mut self, text: &str) -> String {
         self.is_cut |= text.len() > MAX_MATCHED_BYTES;
-        self.mask(tail(text, MAX_MATCHED_BYTES))
+        self.mask(redact::end(text, MAX_MATCHED_BYTES))
     }
 
     fn short(&mut self, text: &str) -> String {

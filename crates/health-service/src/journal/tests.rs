@@ -161,6 +161,25 @@ fn secrets_users_and_sessions_are_not_kept() {
     assert_eq!((kept.attempt, kept.elapsed, kept.occurred_at), (0, None, None));
 }
 
+/// DESIGN §9: texts are longer than what rules see, and are cut before they are masked: where no secret and no id is.
+#[test]
+fn half_a_secret_and_half_an_id_are_not_kept() {
+    const LIMIT: usize = checker::limits::MAX_MATCHED_BYTES;
+    for shift in 0..40 {
+        let filler = |n: usize| "fill ".repeat(n / 5 + 1)[..n].to_owned();
+        let failure = Failure {
+            message: format!("{} password='p hunter2hunter2' z", filler(LIMIT - shift)),
+            body: format!("{} alice.smith z", filler(LIMIT - shift)),
+            stderr_tail: Some(format!("password=hunter2hunter2\n{}", filler(LIMIT - shift))),
+            ..Failure::default()
+        };
+        let content = write(failure);
+        for part in ["hunt", "unter", "ter2", "alice", "smith"] {
+            assert!(!content.contains(part), "{shift} {part}: {content}");
+        }
+    }
+}
+
 /// An id is a word of its own, or no id; a short one is in every number.
 #[test]
 fn an_id_inside_another_word_stays() {
@@ -242,6 +261,17 @@ fn note(journal: &Journal, failure: &Arc<Failure>) {
         is_health_signal: true,
     };
     journal.note(&caller(), &tool(), failure, &verdict, Instant::UNIX_EPOCH);
+}
+
+/// Failures that are alike are one entry, and lost ones are those that no entry could hold.
+#[test]
+fn alike_ones_are_no_loss() {
+    let journal = Journal::new(Some(10), Uuid::nil());
+    let mut nameless = noted(full());
+    nameless.tool.name = "\u{0}".repeat(2_000);
+    let other = noted(Failure { http_status: Some(503), ..full() });
+    let (entries, n_unfit) = journal.entries(vec![noted(full()), nameless, noted(full()), other]);
+    assert_eq!((entries.len(), n_unfit), (2, 1));
 }
 
 #[test]

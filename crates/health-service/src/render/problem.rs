@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use chrono::{TimeDelta, Timelike as _};
-use health_model::vocabulary::{Classification, Fault, Remedy};
+use health_model::vocabulary::{Classification, Remedy, Scope};
+use health_model::words::Reason;
 use health_model::{Instant, Verdict};
 use serde::Serialize;
 
@@ -61,10 +62,17 @@ fn status(verdict: &Verdict) -> u16 {
         Classification::UserPermission => 403,
         Classification::UserSpecificTechnical if verdict.remedy == Remedy::RetryAt => 429,
         Classification::UserSpecificTechnical => 403,
-        Classification::Intermittent if verdict.fault == Fault::UserCredential => 429,
+        Classification::Intermittent if is_limit(verdict) => 429,
         Classification::Intermittent | Classification::TechnicallyBroken => 503,
         Classification::Working | Classification::Unclear => 502,
     }
+}
+
+/// What passes and is named a rate limit, or holds for this user alone, is the caller's pace; all else is the service's
+/// state.
+fn is_limit(verdict: &Verdict) -> bool {
+    verdict.scope == Some(Scope::User)
+        || Reason::of(verdict.classification, &verdict.signature) == Some(Reason::RateLimit)
 }
 
 /// The call as a URI: what is not plain is percent-encoded.

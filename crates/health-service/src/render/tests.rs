@@ -1,16 +1,21 @@
 //! A dozen verdicts in every dialect: one snapshot a dialect, one line a verdict.
 
+use std::sync::LazyLock;
+
+use checker::{Options, RuleTable, Settings, decide_alone};
 use chrono::TimeZone as _;
-use health_model::Instant;
 use health_model::vocabulary::{
     Classification, DiagnosisState, DispatchCode, Fault, Remedy, RetryBasis, RetrySafety, Scope,
 };
-use health_model::words::{Failed, failure_text};
+use health_model::words::{Failed, Reason, failure_text};
+use health_model::{Failure, Instant, Policy, Tool};
 use serde_json::Value;
 
 use super::*;
 
 const PAGE: &str = include_str!("../../../../docs/renderings.md");
+
+static TABLE: LazyLock<RuleTable> = LazyLock::new(|| RuleTable::bundled(Options::default()));
 
 const CALL: Call<'_> = Call { id: Some("call_7Hq2"), tool: "jira_search" };
 
@@ -31,10 +36,10 @@ fn verdict(
         tool: CALL.tool,
         signature,
         classification,
+        reason: Reason::of(classification, signature),
         remedy,
         retry,
         is_health_signal: true,
-        is_unknown_tool: false,
     };
     Verdict {
         classification,
@@ -56,21 +61,14 @@ fn verdict(
     }
 }
 
-/// The one that `docs/renderings.md` shows.
+/// The verdict on the failure that `docs/renderings.md` shows, as the shipped rules decide it.
 fn rate_limit() -> Verdict {
-    Verdict {
-        scope: Some(Scope::User),
-        user_hint: Some(
-            "jira_search limits how often it may be called; it can be used again at 22:01:07 UTC.".to_owned(),
-        ),
-        ..verdict(
-            Classification::UserSpecificTechnical,
-            "http-429",
-            Fault::UserCredential,
-            Remedy::RetryAt,
-            Some((at(7, 0), RetryBasis::Exact)),
-        )
-    }
+    let tool = Tool { name: CALL.tool.to_owned(), ..Tool::default() };
+    let headers = vec![("Retry-After".to_owned(), "30".to_owned())];
+    let failure = Failure { http_status: Some(429), headers, ..Failure::default() };
+    let (policy, settings) = (Policy::default(), Settings::default());
+    let now = at(7, 0) - chrono::TimeDelta::seconds(30);
+    decide_alone(&TABLE, "acme", "default", &tool, &failure, &policy, &settings, now).verdict
 }
 
 fn dozen() -> Vec<(&'static str, Verdict)> {
@@ -83,10 +81,10 @@ fn dozen() -> Vec<(&'static str, Verdict)> {
             tool: CALL.tool,
             signature: "cancelled",
             classification: C::Unclear,
+            reason: Some(Reason::Stopped),
             remedy: Remedy::PlanWithout,
             retry: None,
             is_health_signal: false,
-            is_unknown_tool: false,
         }),
         ..verdict(C::Unclear, "cancelled", Fault::Unknown, Remedy::PlanWithout, None)
     };
@@ -154,7 +152,7 @@ fn dozen() -> Vec<(&'static str, Verdict)> {
             verdict(
                 C::Intermittent,
                 "http-429",
-                Fault::UserCredential,
+                Fault::Upstream,
                 Remedy::RetryAt,
                 Some((at(59, 1), RetryBasis::Exact)),
             ),

@@ -176,7 +176,7 @@ pub async fn a_reopened_store_has_kept_everything(fixture: &dyn Fixture) {
         first.list_outages(&kept, 10).await.expect("the outages"),
         jobs(&*first).await,
         first.list_rule_layers().await.expect("the layers"),
-        first.list_failures(TENANT, None, None, 10).await.expect("the failures"),
+        first.list_failures(TENANT, None, None, 10).await.expect("the failures").entries,
     );
     first.close().await;
     drop(first);
@@ -190,7 +190,7 @@ pub async fn a_reopened_store_has_kept_everything(fixture: &dyn Fixture) {
         again.list_outages(&kept, 10).await.expect("the outages"),
         jobs(&*again).await,
         again.list_rule_layers().await.expect("the layers"),
-        again.list_failures(TENANT, None, None, 10).await.expect("the failures"),
+        again.list_failures(TENANT, None, None, 10).await.expect("the failures").entries,
     );
     assert_eq!(before, after);
     assert_eq!(after.7.len(), 1);

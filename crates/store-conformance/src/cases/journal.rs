@@ -26,7 +26,7 @@ async fn append(store: &dyn Store, entries: &[FailureEntry], keep: usize) {
 }
 
 async fn list(store: &dyn Store, tenant: &str) -> Vec<FailureEntry> {
-    store.list_failures(tenant, None, None, 1_000).await.expect("the failures are listed")
+    store.list_failures(tenant, None, None, 1_000).await.expect("the failures are listed").entries
 }
 
 fn contents(entries: &[FailureEntry]) -> Vec<&str> {
@@ -69,7 +69,7 @@ pub async fn pages_of_failures_go_on_before_their_place(fixture: &dyn Fixture) {
     let mut n_pages = 0;
     let mut found = Vec::new();
     loop {
-        let page = store.list_failures(TENANT, None, before, 201).await.expect("a page");
+        let page = store.list_failures(TENANT, None, before, 201).await.expect("a page").entries;
         assert!(page.len() <= 201);
         let Some(last) = page.last() else { break };
         before = Some(last.place());
@@ -80,15 +80,47 @@ pub async fn pages_of_failures_go_on_before_their_place(fixture: &dyn Fixture) {
     assert_eq!(found, expected);
     assert_eq!(n_pages, 5);
 
-    let thirds = store.list_failures(TENANT, Some("thirds"), before, 10).await.expect("a page");
+    let thirds = store.list_failures(TENANT, Some("thirds"), before, 10).await.expect("a page").entries;
     assert_eq!(thirds, [], "nothing is before the first");
     let before = Some(FailurePlace { at: at(10), id: id(9_999) });
-    let thirds = store.list_failures(TENANT, Some("thirds"), before, 3).await.expect("a page");
+    let thirds = store.list_failures(TENANT, Some("thirds"), before, 3).await.expect("a page").entries;
     assert_eq!(contents(&thirds), ["failure 9", "failure 6", "failure 3"], "a place that is not on record");
-    assert_eq!(store.list_failures(TENANT, Some("nobody"), None, 3).await.expect("a page"), []);
+    assert_eq!(store.list_failures(TENANT, Some("nobody"), None, 3).await.expect("a page").entries, []);
     for (limit, expected) in [(0, 1), (1, 1), (5_000, 1_000)] {
-        let page = store.list_failures(TENANT, None, None, limit).await.expect("a page");
+        let page = store.list_failures(TENANT, None, None, limit).await.expect("a page").entries;
         assert_eq!(page.len(), expected, "{limit}");
+    }
+}
+
+/// A row that cannot be read hides no other, wherever it stands, and is counted once: a page is full or the last one.
+pub async fn a_page_of_failures_goes_on_behind_rows_that_cannot_be_read(fixture: &dyn Fixture) {
+    let store = fixture.open().await;
+    let project = |n: u64| if n.is_multiple_of(3) { "thirds" } else { "essay" };
+    let entries: Vec<_> = (0..12).map(|n| failure(TENANT, project(n), n)).collect();
+    append(&*store, &entries, 20).await;
+    let damaged = [11, 9, 8, 7, 6, 2, 0];
+    for n in damaged {
+        fixture.damage_failure(id(n)).await;
+    }
+    for (of, limit) in
+        [None, Some("thirds"), Some("essay")].into_iter().flat_map(|of| [1, 2, 3, 5, 100].map(|it| (of, it)))
+    {
+        let is_wanted = |n: &u64| of.is_none_or(|it| it == project(*n));
+        let (mut found, mut n_unreadable, mut before) = (Vec::new(), 0, None);
+        loop {
+            let page = store.list_failures(TENANT, of, before, limit).await.expect("a page");
+            let is_last = page.entries.len() < limit;
+            n_unreadable += page.n_unreadable;
+            before = page.entries.last().map(FailureEntry::place).or(before);
+            found.extend(page.entries);
+            if is_last {
+                break;
+            }
+        }
+        let readable = (0..12).rev().filter(|it| !damaged.contains(it)).filter(is_wanted);
+        let expected: Vec<_> = readable.map(|n| format!("failure {n}")).collect();
+        assert_eq!(contents(&found), expected, "{of:?}, {limit} a page");
+        assert_eq!(n_unreadable, damaged.iter().filter(|it| is_wanted(it)).count(), "{of:?}, {limit} a page");
     }
 }
 

@@ -10,8 +10,8 @@ use health_model::vocabulary::Scope;
 use health_model::{ContainerKey, DocumentKey, Instant};
 use ports::{
     Batch, Changes, Claim, Committed, Counter, DeleteSelector, DocumentFilter, DocumentPage, FailureEntry,
-    FailurePlace, HitDelta, Job, JobFilter, JobQueue, JobState, LoadedContainer, Outage, Revision,
-    RuleLayerKey, RuleLayerRecord, Store, StoreError, StoreInfo, Trigger, Versioned,
+    FailurePage, FailurePlace, HitDelta, Job, JobFilter, JobQueue, JobState, LoadedContainer, Outage,
+    Revision, RuleLayerKey, RuleLayerRecord, Store, StoreError, StoreInfo, Trigger, Versioned,
 };
 use store_memory::MemoryStore;
 use uuid::Uuid;
@@ -50,6 +50,7 @@ pub(crate) enum Fault {
     DeletesOneByOne,
     DropsNothing,
     KeepsFailures,
+    EndsAtDamage,
 }
 
 /// store-memory with a fault in front of it.
@@ -311,10 +312,13 @@ impl Store for Faulty {
         project_id: Option<&str>,
         before: Option<FailurePlace>,
         limit: usize,
-    ) -> Result<Vec<FailureEntry>, StoreError> {
+    ) -> Result<FailurePage, StoreError> {
         let mut page = self.inner.list_failures(tenant_id, project_id, before, limit).await?;
+        if self.has(Fault::EndsAtDamage) {
+            page.entries.truncate(limit.saturating_sub(page.n_unreadable));
+        }
         if self.has(Fault::MixesTenants) && tenant_id == "acme" && before.is_none() {
-            page.extend(self.inner.list_failures("bolt", project_id, None, limit).await?);
+            page.entries.extend(self.inner.list_failures("bolt", project_id, None, limit).await?.entries);
         }
         Ok(page)
     }

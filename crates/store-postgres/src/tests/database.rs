@@ -9,6 +9,7 @@ use health_model::{Document, DocumentKey, Instant};
 use ports::{Batch, DocumentWrite, Store};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection};
 use store_conformance::{Damage, Fixture};
+use uuid::Uuid;
 
 use crate::{Options, PostgresStore};
 
@@ -94,6 +95,15 @@ impl Fixture for TestDatabase {
         let mut connection = self.connect().await;
         let done = sqlx::query_with(AssertSqlSafe(sql), args).execute(&mut connection).await;
         assert_eq!(done.expect("the statement runs").rows_affected(), 1, "one row of `{key}`");
+        connection.close().await.expect("the connection closes");
+    }
+
+    async fn damage_failure(&self, id: Uuid) {
+        let mut connection = self.connect().await;
+        run(&mut connection, "alter table failure alter content drop not null").await;
+        let done = sqlx::query("update failure set content = null where id = $1").bind(id);
+        let done = done.execute(&mut connection).await.expect("the statement runs");
+        assert_eq!(done.rows_affected(), 1, "one row of `{id}`");
         connection.close().await.expect("the connection closes");
     }
 

@@ -57,7 +57,7 @@ pub(crate) fn response() -> v1::CheckResponse {
 #[test]
 fn a_verdict_reads_in_100_columns() {
     let (mut out, written) = Out::captured(Format::Table);
-    render(&mut out, "jira_search", &response()).expect("memory");
+    render(&mut out, "jira_search", &response(), true).expect("memory");
     let text = written.text();
     assert!(text.lines().all(|it| it.chars().count() <= 100), "{text}");
     insta::assert_snapshot!(text);
@@ -85,13 +85,46 @@ fn asked(flags: &[&str]) -> Result<v1::CheckRequest, Error> {
 
 #[test]
 fn the_flags_of_the_report_itself_reach_the_request() {
-    let request = asked(&["--report-id", "r", "--at-least", "7", "--full"]).expect("usable");
+    let request = asked(&["--report-id", "r", "--at-least", "7"]).expect("usable");
     assert_eq!((request.report_id.as_str(), request.at_least.as_str()), ("r", "7"));
     assert_eq!(request.detail(), v1::DetailLevel::Full);
     assert!(request.render.is_empty());
     let request = asked(&["--render", "openai-chat", "--call-id", "c"]).expect("usable");
     assert_eq!(request.render, [v1::RenderDialect::OpenaiChat as i32]);
     assert_eq!(request.call_id, "c");
+    assert_eq!(request.detail(), v1::DetailLevel::Unspecified, "a rendering shows none of it");
+}
+
+/// DESIGN §2.3: that others failed alike is told to everybody, the fields of the rule to who asks.
+#[test]
+fn like_failures_are_told_without_asking() {
+    let mut response = response();
+    let verdict = response.verdict.as_mut().expect("there");
+    verdict.diagnosis = v1::DiagnosisState::Enqueued.into();
+    verdict.evidence.push(v1::Evidence {
+        field: "likeFailures".to_owned(),
+        expected: "3 users within 15 min".to_owned(),
+        seen: "3 users within 1 s".to_owned(),
+    });
+    let shown = |response: &v1::CheckResponse, full| {
+        let (mut out, written) = Out::captured(Format::Table);
+        render(&mut out, "jira_search", response, full).expect("memory");
+        written.text()
+    };
+    let text = shown(&response, false);
+    assert!(
+        text.contains("  alike         3 users failed alike within 1 s: the tool is being looked at\n"),
+        "{text}"
+    );
+    assert!(!text.contains("evidence"), "{text}");
+    let text = shown(&response, true);
+    assert!(
+        text.contains("evidence      likeFailures: wants 3 users within 15 min, saw 3 users within 1 s"),
+        "{text}"
+    );
+    response.verdict.as_mut().expect("there").diagnosis = v1::DiagnosisState::None.into();
+    let text = shown(&response, false);
+    assert!(text.contains("within 1 s: a look at the tool was asked for before"), "{text}");
 }
 
 /// What cannot be rendered is refused before the report is sent and counted.

@@ -17,6 +17,9 @@ pub(super) struct Bars {
     /// Exit with 1 if more rows than this would harm somebody.
     #[arg(long, value_name = "N")]
     max_harm: Option<usize>,
+    /// Exit with 1 if more rows than this say when to retry and get another time.
+    #[arg(long, value_name = "N")]
+    max_retry_errors: Option<usize>,
 }
 
 impl Bars {
@@ -39,6 +42,10 @@ impl Bars {
         }
         if let Some(bar) = self.max_harm.filter(|it| score.harm > *it) {
             missed.push(format!("missed: harm is {}, above --max-harm {bar}", score.harm));
+        }
+        if let Some(bar) = self.max_retry_errors.filter(|it| score.retry_errors > *it) {
+            let n = score.retry_errors;
+            missed.push(format!("missed: retry errors are {n}, above --max-retry-errors {bar}"));
         }
         missed
     }

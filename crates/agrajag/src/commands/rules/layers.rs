@@ -115,8 +115,17 @@ fn render(out: &mut Out, layers: &[v1::RuleLayer]) -> io::Result<()> {
     if layers.is_empty() {
         return Ok(());
     }
-    let mut table =
-        Table::new(["TENANT", "PROJECT", "KEPT IN", "VERSION", "RULES", "SKIPPED", "UPDATED (UTC)", "BY"]);
+    let mut table = Table::new([
+        "TENANT",
+        "PROJECT",
+        "KEPT IN",
+        "VERSION",
+        "RULES",
+        "SKIPPED",
+        "IN FORCE",
+        "UPDATED (UTC)",
+        "BY",
+    ]);
     for layer in layers {
         table.row([
             &layer.tenant_id,
@@ -125,6 +134,7 @@ fn render(out: &mut Out, layers: &[v1::RuleLayer]) -> io::Result<()> {
             &layer.version.to_string(),
             &layer.n_rules.to_string(),
             &layer.n_skipped.to_string(),
+            if layer.shadow { "no: SHADOW" } else { "yes" },
             &shown_in_column(layer.updated_at.as_ref()),
             &layer.by,
         ]);

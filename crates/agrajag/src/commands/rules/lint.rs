@@ -71,10 +71,11 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Exit, Error> {
     };
     let options = Options { packs: args.packs == Packs::All, ..Options::default() };
     let (mut findings, is_refused) = lint(&sources, options);
+    let shadows: Vec<&str> = sources.iter().filter(|it| is_shadow(it)).map(|it| it.name).collect();
     if args.errors_only {
         findings.retain(|it| it.severity == Severity::Error);
     }
-    render(&mut context.out, sources.len(), &findings)?;
+    render(&mut context.out, sources.len(), &findings, &shadows)?;
     Ok(match (is_refused, findings.is_empty()) {
         (true, _) => Exit::Findings(2),
         (false, false) => Exit::Findings(1),
@@ -82,16 +83,26 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Exit, Error> {
     })
 }
 
-fn render(out: &mut Out, n_files: usize, findings: &[Finding]) -> io::Result<()> {
+/// Whether the file says that it is in force for nobody: that is no mistake, and easily forgotten.
+fn is_shadow(source: &Source<'_>) -> bool {
+    checker::parse(source.kind, source.name, source.text).is_shadow
+}
+
+fn render(out: &mut Out, n_files: usize, findings: &[Finding], shadows: &[&str]) -> io::Result<()> {
     let n = |wanted: Severity| findings.iter().filter(|it| it.severity == wanted).count() as u64;
     let (n_errors, n_warnings) = (n(Severity::Error), n(Severity::Warning));
     match out.format() {
         Format::Json => {
-            let answer = json!({"nErrors": n_errors, "nWarnings": n_warnings, "findings": findings});
+            let answer = json!({"nErrors": n_errors, "nWarnings": n_warnings, "findings": findings, "shadows": shadows});
             out.line(&serde_json::to_string_pretty(&answer)?)?;
         }
         Format::Table => {
             findings.iter().try_for_each(|it| out.line(&printable(&it.to_string())))?;
+            for it in shadows {
+                out.line(&printable(&format!(
+                    "{it}: `shadow: true`, in force for nobody; looked at as if it were in force"
+                )))?;
+            }
             out.line(&format!(
                 "{}: {}, {}",
                 plural(n_files as u64, "file"),

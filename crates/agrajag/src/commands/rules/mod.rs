@@ -96,7 +96,7 @@ impl LayerArgs {
             None => return Ok(Vec::new()),
             Some(RulesPath::File(file)) => {
                 let text = crate::args::read("--rules", file, MAX_LAYER)?;
-                return Ok(vec![checker::parse(LayerKind::Project, file, &text)]);
+                return Ok(vec![checker::parse(LayerKind::Project, file, &text).tried()]);
             }
             Some(RulesPath::Directory(root)) => root,
         };

@@ -14,8 +14,8 @@ use crate::args::read;
 use crate::commands::Context;
 use crate::error::{Error, Exit};
 use crate::local::Packs;
-use crate::output::{Format, Out, note, printable};
-use crate::show::plural;
+use crate::output::{Format, Out, aside, note, printable};
+use crate::show::{self, plural};
 use crate::table::Table;
 
 /// The largest corpus file.
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// The specification's letter: no aliases of exception names, and an absent `healthAction` means none.
     #[arg(long)]
     literal: bool,
-    /// Show this many of the failures that got a wrong class.
+    /// Show this many of the failures that got a wrong class, and as many of those that got a wrong retry time.
     #[arg(long, value_name = "N", default_value_t = 0)]
     misses: usize,
     #[command(flatten)]
@@ -47,7 +47,9 @@ pub(super) fn row_help() -> String {
     format!(
         "A row of FILE, on one line:\n{}\n\n\
          `expected` may also be an object with `classification`, `alsoAcceptable` (a list of classes), `certainty` \
-         (`certain`, `likely` or `contested`; default: likely) and `retryAfter` (PT20S). docs/rules.md names every field.",
+         (`certain`, `likely` or `contested`; default: likely) and `retryAfter` (PT20S). docs/rules.md names every field.\n\
+         What is said besides (fields of `error`, `tool` and `expected` that are unknown, findings in `--rules`) goes to \
+         standard error, with `--output json` into `warnings`.",
         corpus::EXAMPLE
     )
 }
@@ -55,6 +57,7 @@ pub(super) fn row_help() -> String {
 /// Scores and shows. Exit code 1 if a figure misses its bar.
 pub(super) fn run(args: &Args, context: &mut Context) -> Result<Exit, Error> {
     let mut rows = Vec::new();
+    let mut warnings = Vec::new();
     for file in &args.files {
         let text = read("", file, MAX_FILE)?;
         let remedy = || format!("write one such object a line: {}", corpus::EXAMPLE);
@@ -64,19 +67,24 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Exit, Error> {
             return Err(Error::input(format!("`{file}` holds no row"), remedy()));
         }
         rows.extend(read);
+        warnings.extend(corpus::unknown_fields(&text).iter().map(|it| format!("warning: `{file}`: {it}")));
     }
     let layers = args.layers.read()?;
     let table = table(&layers, args);
+    warnings.extend(layers.iter().flat_map(|it| &it.diagnostics).map(ToString::to_string));
+    warnings.iter_mut().for_each(|it| *it = printable(it));
     let settings = if args.literal { Settings::literal() } else { Settings::default() };
     let score = corpus::score(&rows, &table, &Policy::default(), &settings);
     let missed = args.bars.missed(&score);
     match context.out.format() {
         Format::Json => {
-            let text = serde_json::to_string_pretty(&score).map_err(io::Error::from)?;
-            context.out.line(&text)?;
+            context.out.line(&answer(&score, &warnings)?)?;
             missed.iter().for_each(|it| note(it));
         }
-        Format::Table => render(&mut context.out, &score, table.entries().len(), args.misses)?,
+        Format::Table => {
+            warnings.iter().for_each(|it| aside(it));
+            render(&mut context.out, &score, table.entries().len(), args.misses)?;
+        }
     }
     if context.out.format() == Format::Table && !missed.is_empty() {
         context.out.line("")?;
@@ -84,6 +92,15 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Exit, Error> {
     }
     context.out.flush()?;
     Ok(if missed.is_empty() { Exit::Ok } else { Exit::Findings(1) })
+}
+
+/// The score as one object, and in it what is odd about the rows and the rules, a line each.
+fn answer(score: &Score, warnings: &[String]) -> io::Result<String> {
+    let mut answer = serde_json::to_value(score)?;
+    if let Some(fields) = answer.as_object_mut() {
+        fields.insert("warnings".to_owned(), warnings.into());
+    }
+    Ok(serde_json::to_string_pretty(&answer)?)
 }
 
 fn table(layers: &[ParsedLayer], args: &Args) -> RuleTable {
@@ -113,20 +130,30 @@ fn render(out: &mut Out, score: &Score, n_rules: usize, n_misses: usize) -> io::
     out.table(&figures)?;
     out.line("")?;
     out.table(&confusion(score))?;
-    if score.misses.is_empty() {
-        return Ok(());
+    if !score.misses.is_empty() || !score.retry_misses.is_empty() {
+        out.line("")?;
     }
-    out.line("")?;
-    if n_misses > 0 {
+    if n_misses > 0 && !score.misses.is_empty() {
         let mut misses = Table::new(["FAILURE", "LABEL", "GOT", "RULE", "SIGNATURE"]);
         for it in score.misses.iter().take(n_misses) {
             misses.row([&it.id, it.expected.as_str(), it.got.as_str(), &it.rule_id, &it.signature]);
         }
         out.table(&misses)?;
     }
-    let left = score.misses.len().saturating_sub(n_misses);
-    if left > 0 {
-        out.line(&format!("{left} not right: `--misses N` shows N, `--output json` holds all"))?;
+    if n_misses > 0 && !score.retry_misses.is_empty() {
+        let mut misses = Table::new(["FAILURE", "RETRY AFTER", "GOT", "RULE"]);
+        for it in score.retry_misses.iter().take(n_misses) {
+            misses.row([&it.id, &it.wanted, it.got.as_deref().unwrap_or("no time"), &it.rule_id]);
+        }
+        out.table(&misses)?;
+    }
+    let left = |n: usize| n.saturating_sub(n_misses);
+    for (n, what) in
+        [(left(score.misses.len()), "not right"), (left(score.retry_misses.len()), "with another retry time")]
+    {
+        if n > 0 {
+            out.line(&format!("{n} {what}: `--misses N` shows N, `--output json` holds all"))?;
+        }
     }
     Ok(())
 }
@@ -134,16 +161,11 @@ fn render(out: &mut Out, score: &Score, n_rules: usize, n_misses: usize) -> io::
 /// Rows: the label. Columns: the class that the rules gave.
 fn confusion(score: &Score) -> Table {
     let classes = Classification::ALL;
-    let mut table = Table::new([
-        "LABEL \\ GOT",
-        "BROKEN",
-        "USER-SPEC",
-        "PERMISSION",
-        "INPUT",
-        "INTERMITT",
-        "WORKING",
-        "UNCLEAR",
-    ]);
+    let mut head = ["LABEL \\ GOT"; 8];
+    for (cell, class) in head.iter_mut().skip(1).zip(classes) {
+        *cell = show::short_class(*class);
+    }
+    let mut table = Table::new(head);
     for &label in classes {
         let counts: Vec<usize> = classes
             .iter()

@@ -28,7 +28,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Exit, Error> {
     let kind = if args.project_layer { LayerKind::Project } else { LayerKind::Tenant };
     let mut all = v1::ValidateRulesResponse { valid: true, ..Default::default() };
     for file in &args.files {
-        let response = validate(&read_layer(kind, file)?);
+        let response = validate(&read_layer(kind, file)?.tried());
         if context.out.format() == Format::Table {
             render(&mut context.out, file, &response)?;
         }

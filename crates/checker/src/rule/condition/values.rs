@@ -5,6 +5,7 @@ use std::fmt;
 use health_model::Failure;
 use serde_json::Value;
 
+use crate::redact;
 use crate::unwrap::{Mask, normalise};
 
 /// Whole numbers and ranges of them, both ends included.
@@ -71,7 +72,7 @@ impl fmt::Display for Numbers {
 }
 
 /// Machine codes, compared by their letters and digits.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Codes {
     names: Vec<String>,
     normalised: Vec<Box<[u8]>>,
@@ -100,8 +101,17 @@ impl Codes {
     }
 }
 
+/// By what they say: their numbers differ from table to table.
+impl PartialEq for Codes {
+    fn eq(&self, other: &Self) -> bool {
+        self.names == other.names
+    }
+}
+
+impl Eq for Codes {}
+
 /// Providers, by name.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ProviderNames {
     names: Vec<String>,
     /// The providers' numbers in a table; empty outside one, and for a name that no layer describes.
@@ -121,6 +131,15 @@ impl ProviderNames {
         &self.names
     }
 }
+
+/// By what they say: their numbers differ from table to table.
+impl PartialEq for ProviderNames {
+    fn eq(&self, other: &Self) -> bool {
+        self.names == other.names
+    }
+}
+
+impl Eq for ProviderNames {}
 
 /// A text in which `*` stands for any characters. Letters are compared without case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -201,7 +220,8 @@ impl HeaderTest {
     }
 
     pub(super) fn seen(&self, failure: &Failure) -> Option<String> {
-        failure.header(&self.name).next().map(|it| format!("{}: {}", self.name, crate::redact::excerpt(it)))
+        // Whether the value is secret shows in the name.
+        failure.header(&self.name).next().map(|it| redact::excerpt(&format!("{}: {it}", self.name)))
     }
 }
 
@@ -259,8 +279,14 @@ impl JsonTest {
     }
 
     pub(super) fn seen(&self, json: &Value) -> Option<String> {
-        json.pointer(&self.pointer)
-            .map(|it| format!("{}: {}", self.pointer, crate::redact::excerpt(&it.to_string())))
+        let value = json.pointer(&self.pointer)?;
+        // What stands under a telling name is secret as a whole, whatever it is called itself.
+        let is_secret =
+            !(value.is_null() || value.is_boolean()) && self.pointer.split('/').any(redact::is_secret_name);
+        Some(match is_secret {
+            true => format!("{}: {}", self.pointer, redact::SECRET),
+            false => redact::excerpt(&format!("{}: {value}", self.pointer)),
+        })
     }
 }
 

@@ -135,6 +135,24 @@ fn long_texts_are_cut_between_characters() {
     );
 }
 
+/// DESIGN §9: what is cut here is masked later, when nothing tells any more what half a secret was.
+#[test]
+fn a_cut_leaves_no_half_of_a_secret() {
+    let token = format!("ghp_{}", "A1".repeat(18));
+    for shift in 0..60 {
+        let filler = |n: usize| "fill ".repeat(n / 5 + 1)[..n].to_owned();
+        let (failure, _) = read(v1::Failure {
+            body: format!("{} {token} rest", filler(MATCHED_BODY - shift)),
+            stderr_tail: format!("x\npassword={token}\n{}", filler(MAX_STDERR - shift)),
+            ..v1::Failure::default()
+        });
+        for text in [failure.body, failure.stderr_tail.unwrap()] {
+            let masked = checker::redact::mask(&text);
+            assert!(!masked.contains("A1A1"), "{shift}: {masked}");
+        }
+    }
+}
+
 #[test]
 fn floods_of_parts_are_bounded() {
     let header = v1::Header { name: "a".to_owned(), value: "v".repeat(MAX_HEADER_VALUE + 1) };
