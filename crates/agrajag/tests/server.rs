@@ -160,6 +160,15 @@ fn a_shadow_and_a_skipped_rule_are_told() {
     assert_eq!(layers["layers"][0]["shadow"], true, "{layers}");
     let shown = serving.run(&["rules", "show", "--effective", "--tenant", "acme"]);
     assert!(stderr(&shown).contains("SHADOW: the layer of tenant acme says"), "{}", stderr(&shown));
+
+    let layer = dir.path().join("documents/acme/_vance/agrajag/error-patterns.yaml");
+    std::fs::create_dir_all(layer.parent().expect("a folder")).expect("made");
+    std::fs::write(&layer, rule.replace("match:", "mach:")).expect("written");
+    let documents = dir.path().join("documents");
+    let serving = Serving::start(&["--store", "memory:", "--documents", documents.to_str().expect("UTF-8")]);
+    let line = ["check", "--tool", "crm", "--http-status", "403", "--tenant", "acme", "--render", "mcp"];
+    let rendered = serving.run(&line);
+    assert!(stderr(&rendered).starts_with("warning: RULE_SKIPPED"), "{}", stderr(&rendered));
 }
 
 /// A report from standard input: a program writes JSON, a person lays flags over it.

@@ -36,8 +36,8 @@ pub const MAX_EXPRESSIONS: usize = 1_000;
 /// Bytes of memory of all compiled expressions of one layer. The largest pack takes a quarter of it.
 pub const MAX_EXPRESSION_BYTES: usize = 16 * 1024 * 1024;
 
-/// Steps of looking for rules that are never reached in one table. The packs alone take TODO.
-pub const MAX_COMPARISONS: usize = 5_000_000;
+/// Steps of looking for rules that are never reached in one table. The packs alone take a tenth of them.
+pub const MAX_COMPARISONS: usize = 20_000_000;
 
 /// Bytes of a rule's note.
 pub const MAX_NOTE_BYTES: usize = 2_000;

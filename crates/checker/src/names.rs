@@ -11,6 +11,7 @@
 
 mod codes;
 mod derive;
+pub(crate) mod errno;
 mod phrases;
 mod types;
 
@@ -63,8 +64,8 @@ pub enum Source {
     Code(&'static str),
     /// A phrase in a message.
     Phrase(&'static str),
-    /// An error number of the operating system, printed in a message.
-    Number(u32),
+    /// An error number of the operating system, of its resolver or of libuv, printed in a message.
+    Number(i64),
     /// The gRPC status.
     GrpcStatus(&'static str),
     /// The exit code of a shell that did not find the program.

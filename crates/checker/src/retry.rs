@@ -24,12 +24,15 @@ mod text;
 mod value;
 mod window;
 mod words;
+mod zone;
 
 use std::fmt;
 
 use chrono::TimeDelta;
 use health_model::cooldown::saturating_add;
 use health_model::{Failure, Instant, RetryBasis};
+
+use crate::limits::head;
 
 pub use field::from_pointer;
 pub use header::{from_header, retry_after};
@@ -78,16 +81,16 @@ impl Source {
     const LONGEST: usize = 120;
 
     fn header(name: &str) -> Self {
-        Self::Header(cut(name, Self::LONGEST).to_ascii_lowercase())
+        Self::Header(head(name, Self::LONGEST).to_ascii_lowercase())
     }
 
     fn body(pointer: &str) -> Self {
-        Self::Body(cut(pointer, Self::LONGEST).to_owned())
+        Self::Body(head(pointer, Self::LONGEST).to_owned())
     }
 
     /// A piece of a text, in one line.
     fn text(piece: &str) -> Self {
-        let words: Vec<&str> = cut(piece, Self::LONGEST).split_whitespace().collect();
+        let words: Vec<&str> = head(piece, Self::LONGEST).split_whitespace().collect();
         Self::Text(words.join(" "))
     }
 }
@@ -187,11 +190,6 @@ fn later(a: Option<Said>, b: Option<Said>) -> Option<Said> {
         (Some(a), Some(b)) => Some(if b.at > a.at { b } else { a }),
         (a, b) => a.or(b),
     }
-}
-
-/// The start of `text` of at most `most` bytes.
-fn cut(text: &str, most: usize) -> &str {
-    text.get(..text.floor_char_boundary(most)).unwrap_or(text)
 }
 
 #[cfg(test)]

@@ -13,7 +13,9 @@
 //! `rate-limit-exceeded` are one code, and `ThrottlingException` is `Throttling`.
 
 mod codes;
+mod field;
 mod number;
+mod state;
 mod token;
 
 use health_model::Failure;
@@ -205,7 +207,7 @@ impl<'a> Reader<'a, '_> {
         if let Some(status) = grpc_status(code) {
             self.grpc(status);
         }
-        if token::is_sql_state(code) {
+        if state::is_sql_state(code) {
             self.sql_state(code);
         }
         if let Ok(number) = code.trim().parse::<i64>() {

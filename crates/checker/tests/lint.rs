@@ -65,6 +65,26 @@ fn contradicting_conditions_never_match() {
             "{ text: ['disk is full'], not: { any: [{ text: ['disk is full', 'no inodes'] }] } }",
             "never-matches match.not any text `disk is full`, `no inodes`",
         ),
+        (
+            "{ sqlState: ['42P01'], code: [a_b], not: { sqlState: ['42'] } }",
+            "never-matches match.not sqlState 42",
+        ),
+        (
+            "{ text: ['the disk is full'], not: { text: ['disk is full', '*inodes*'] } }",
+            "never-matches match.not text `disk is full`, `*inodes*`",
+        ),
+        (
+            "{ exceptionType: [acme.LedgerLocked], not: { exceptionType: [LedgerLocked] } }",
+            "never-matches match.not exceptionType LedgerLocked",
+        ),
+        (
+            "{ jsonRpcCode: -32001, not: { jsonRpcCode: ['-32010..-32000'] } }",
+            "never-matches match.not jsonRpcCode -32010 to -32000",
+        ),
+        (
+            "{ dispatchCode: [BACKEND_FAILED], not: { dispatchCode: [BACKEND_FAILED, BACKEND_UNREACHABLE] } }",
+            "never-matches match.not dispatchCode BACKEND_FAILED, BACKEND_UNREACHABLE",
+        ),
         ("{ closeCode: 12 }", "impossible-value match.closeCode 12"),
         ("{ kind: [cancelled] }", "impossible-value match.kind cancelled"),
     ] {
@@ -88,9 +108,47 @@ fn contradicting_conditions_never_match() {
         "{ status: '400..410', code: [a_b], not: { status: 404 } }",
         "{ status: 404, code: [a_b], not: { status: 404, text: ['no such user'] } }",
         "{ jsonRpcCode: -32000, any: [{ jsonRpcCode: -32001 }] }",
+        "{ text: ['the disk is full'], not: { text: ['disk is fuller'] } }",
+        "{ sqlState: ['42'], code: [a_b], not: { sqlState: ['42P01'] } }",
+        "{ httpStatus: 499, kind: [cancelled] }",
+        "{ kind: [cancelled], any: [{ httpStatus: 499 }, { code: [a_b] }] }",
+        "{ dispatchCode: [BACKEND_UNREACHABLE], kind: [cancelled] }",
     ] {
         assert_eq!(told_of("INTERMITTENT", fine), [""; 0], "{fine}");
     }
+}
+
+/// A cancelled call reaches the rules where a status was reported, or the dispatcher says that the backend is gone.
+#[test]
+fn a_rule_for_cancelled_calls_is_an_error_only_where_none_reaches_it() {
+    let severity = |matches: &str| {
+        let text = format!(
+            "patterns: [{{id: a, before: first, match: {matches}, signature: a, classification: INTERMITTENT}}]"
+        );
+        let findings = found(&text);
+        findings.iter().find(|it| it.check == Check::ImpossibleValue).map(|it| it.severity)
+    };
+    assert_eq!(severity("{ kind: [cancelled] }"), Some(Severity::Warning));
+    assert_eq!(severity("{ kind: [cancelled], not: { httpStatus: '100..999' } }"), Some(Severity::Warning));
+    let never = "{ kind: [cancelled], dispatchCode: [BACKEND_FAILED], not: { httpStatusRange: [100, 999] } }";
+    assert_eq!(severity(never), Some(Severity::Error));
+    assert_eq!(severity("{ kind: [cancelled], httpStatus: 499 }"), None);
+    // What is told is so.
+    let yaml = "patterns: [{id: a, before: first, match: {kind: [cancelled]}, signature: a, classification: INTERMITTENT}]";
+    let layer = checker::parse(LayerKind::Tenant, "t.yaml", yaml);
+    let table = checker::RuleTable::build([&layer], Options::BUNDLED);
+    let decides = |http_status| {
+        let failure = health_model::Failure {
+            http_status,
+            exception_type: Some("AbortError".to_owned()),
+            ..health_model::Failure::default()
+        };
+        let (tool, policy) = (health_model::Tool::default(), health_model::Policy::default());
+        let now = health_model::Instant::from_timestamp(1_796_040_000, 0).unwrap();
+        let settings = checker::Settings::default();
+        checker::decide_alone(&table, "t", "p", &tool, &failure, &policy, &settings, now).verdict.rule_id
+    };
+    assert_eq!((decides(Some(499)).as_str(), decides(None).as_str()), ("a", ""));
 }
 
 /// A provider that nobody describes is never seen; one that the file describes is.

@@ -141,11 +141,83 @@ fn a_place_that_does_not_exist_is_told() {
     let table = RuleTable::build([&tenant], Options::BUNDLED);
     assert_eq!(order(&table)[11..], ["a", "b", "c", "fallback"]);
     let told: Vec<String> = table.diagnostics().iter().map(ToString::to_string).collect();
-    assert_eq!(told.len(), 3);
     assert_eq!(
-        told[0],
-        "tenant.yaml:2: warning: rule `a`: before: there is no rule `nowhere` to stand before; the rule stands right before the fallback, name one that exists"
+        told,
+        [
+            "tenant.yaml:2: warning: rule `a`: before: there is no rule `nowhere` to stand before; the rule stands right before the fallback, name one that exists",
+            "tenant.yaml:3: warning: rule `b`: before: the rules wait for each other: `b` before `c` before `b`; the rule stands right before the fallback, name another one",
+            "tenant.yaml:4: warning: rule `c`: before: the rules wait for each other: `c` before `b` before `c`; the rule stands right before the fallback, name another one",
+        ]
     );
+}
+
+/// C14: what waits for a rule that finds no place of its own still stands before it, and only what is wrong is named.
+#[test]
+fn rules_behind_one_without_a_place_find_theirs() {
+    let tenant = layer_of(
+        LayerKind::Tenant,
+        &[
+            rule("e", ", before: d"),
+            rule("d", ", before: a"),
+            rule("a", ", before: nowhere"),
+            rule("h", ", before: f"),
+            rule("f", ", before: g"),
+            rule("g", ", before: f"),
+            rule("http-403", ", before: e"),
+        ],
+    );
+    let table = RuleTable::build([&tenant], Options::BUNDLED);
+    assert_eq!(order(&table)[10..], ["http-403", "e", "d", "a", "h", "f", "g", "fallback"]);
+    let told: Vec<_> = table.diagnostics().iter().map(|it| it.rule_id.as_deref().unwrap()).collect();
+    assert_eq!(told, ["a", "f", "g"]);
+    // A long circle names its first rules; further findings are counted.
+    let circle: Vec<String> =
+        (0..100).map(|it| rule(&format!("r{it}"), &format!(", before: r{}", (it + 1) % 100))).collect();
+    let table = RuleTable::build([&layer_of(LayerKind::Tenant, &circle)], Options::BUNDLED);
+    let told = table.diagnostics();
+    assert_eq!(told.len(), 65);
+    assert!(
+        told[0].message.contains("`r0` before `r1` before") && told[0].message.len() < 300,
+        "{}",
+        told[0]
+    );
+    assert_eq!(told[64].message, "36 further rules have no such place; mend those first");
+}
+
+/// C14: a chain of a thousand rules, each before the next one.
+#[test]
+fn a_long_chain_finds_its_order() {
+    let mut rules: Vec<String> =
+        (0..999).map(|it| rule(&format!("r{it}"), &format!(", before: r{}", it + 1))).collect();
+    rules.push(rule("r999", ", before: http-5xx"));
+    let table = RuleTable::build([&layer_of(LayerKind::Tenant, &rules)], Options::BUNDLED);
+    let expected: Vec<String> = (0..1_000).map(|it| format!("r{it}")).collect();
+    assert_eq!(order(&table)[5..1_006], [expected, vec!["http-5xx".to_owned()]].concat());
+}
+
+/// C14, R123: where several layers name one of the twelve, or the same rule, the narrower layer's rules stand ahead.
+#[test]
+fn the_narrower_layer_stands_ahead() {
+    let both = "patterns:\n  - {id: ID, before: PLACE, match: {httpStatus: 403}, signature: ID, classification: UNCLEAR}\n";
+    let own = |kind, id: &str, place: &str| layer(kind, &both.replace("ID", id).replace("PLACE", place));
+    let tenant = own(LayerKind::Tenant, "t1", "socket-timeout");
+    let project = own(LayerKind::Project, "p1", "http-404-endpoint");
+    let table = RuleTable::build([&tenant, &project], Options::default());
+    assert_eq!(order(&table)[..2], ["p1", "t1"]);
+    assert_eq!(table.classify(&Tool::default(), &status(403)).rule().id, "p1");
+    // A tenant's `first` is no exception, and the store's layer of a tenant stands ahead of its file's.
+    let first = own(LayerKind::Tenant, "t0", "first");
+    let table = RuleTable::build([&first, &tenant, &project], Options::default());
+    assert_eq!(order(&table)[..3], ["p1", "t1", "t0"]);
+    let twice = RuleTable::build([&first, &tenant, &project, &project], Options::default());
+    assert_eq!(order(&twice), order(&table), "merging a layer twice is merging it once");
+    // The same without packs, where the rules stand at the place itself.
+    let same = [
+        layer_of(LayerKind::Tenant, &[rule("t1", ", before: http-5xx"), rule("t2", ", before: http-5xx")]),
+        layer_of(LayerKind::Project, &[rule("p1", ", before: http-5xx"), rule("p2", ", before: http-5xx")]),
+    ];
+    let table = RuleTable::build(&same, Options::BUNDLED);
+    assert_eq!(order(&table)[5..10], ["p1", "p2", "t1", "t2", "http-5xx"]);
 }
 
 /// C14, R140: a tenant's *-not-found rule that would never be reached is named, with what hides it and the remedy.

@@ -124,9 +124,9 @@ impl AdminApi {
         let name = format!("{key:?}");
         let put = self.0.service.put_rule_layer(key, it.yaml, &it.by, it.expected_version).await?;
         audit("PutRuleLayer", &name, &it.by, "", 1);
-        let (record, diagnostics) = put;
+        let (record, found) = put;
         Ok(v1::PutRuleLayerResponse {
-            layer: Some(rules::stored_layer(&self.0.service, record, &diagnostics, false)),
+            layer: Some(rules::stored_layer(record, &found, false)),
             revision: revision(self.0.service.revision()),
             warnings: Vec::new(),
         })
@@ -297,7 +297,7 @@ impl AdminService for AdminApi {
         &self,
         request: Request<v1::ValidateRulesRequest>,
     ) -> Result<Response<v1::ValidateRulesResponse>, Status> {
-        respond(&self.0, rules::validate(&self.0.service, request.into_inner()))
+        respond(&self.0, rules::validate(&self.0.service, request.into_inner()).await)
     }
 
     async fn backtest_rules(

@@ -13,6 +13,8 @@ use ports::{
 
 use crate::Service;
 use crate::error::Error;
+use crate::explain::off_the_runtime;
+use crate::rules::Validated;
 use crate::settings::Mode;
 use crate::writer::{Planned, World};
 
@@ -196,12 +198,13 @@ impl Service {
         text: String,
         by: &str,
         expected: Option<u64>,
-    ) -> Result<(RuleLayerRecord, Vec<checker::Diagnostic>), Error> {
+    ) -> Result<(RuleLayerRecord, Validated), Error> {
         self.must_write()?;
-        let diagnostics = self.rules.validate(&key, &text);
-        let n_errors = diagnostics.iter().filter(|it| it.severity == checker::Severity::Error).count();
+        let found = self.validate_rules(key.clone(), text.clone()).await?;
+        let is_error = |it: &&checker::Diagnostic| it.severity == checker::Severity::Error;
+        let n_errors = found.diagnostics.iter().filter(is_error).count();
         if n_errors > 0 {
-            return Err(Error::RulesInvalid { n_errors, diagnostics });
+            return Err(Error::RulesInvalid { n_errors, diagnostics: found.diagnostics });
         }
         let mut layer = RuleLayerRecord {
             key,
@@ -212,7 +215,7 @@ impl Service {
         };
         layer.version = self.admin(self.store.put_rule_layer(&layer, expected)).await?;
         self.reload_after_put().await;
-        Ok((layer, diagnostics))
+        Ok((layer, found))
     }
 
     /// Deletes a rule layer from the store.
@@ -227,15 +230,20 @@ impl Service {
         Ok(deleted)
     }
 
-    /// The layers of one tenant in the store.
+    /// The layers of one tenant in the store, each with what is to be said of it.
     ///
     /// # Errors
     ///
-    /// The store's failure.
-    pub async fn rule_layers(&self, tenant_id: &str) -> Result<Vec<RuleLayerRecord>, Error> {
+    /// The store's failure, or [`Error::ShuttingDown`].
+    pub async fn rule_layers(&self, tenant_id: &str) -> Result<Vec<(RuleLayerRecord, Validated)>, Error> {
         let (_, mut layers) = self.admin(self.store.list_rule_layers()).await?;
         layers.retain(|it| it.key.tenant_id == tenant_id);
-        Ok(layers)
+        let rules = std::sync::Arc::clone(&self.rules);
+        let validated = move |it: RuleLayerRecord| {
+            let found = rules.validate(&it.key, &it.text);
+            (it, found)
+        };
+        off_the_runtime(move || layers.into_iter().map(validated).collect()).await
     }
 
     /// A page of jobs.

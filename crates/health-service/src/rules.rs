@@ -2,6 +2,9 @@
 //!
 //! A table is compiled when a layer changes, never while a failure waits: reading one is a look-up. A layer whose text
 //! cannot be read at all keeps its last good content; what is wrong is kept for whoever asks.
+//!
+//! Reading a text and compiling a table take long where a tenant writes much. No lock is held meanwhile that a question
+//! waits for, and [`Service`](crate::Service) asks for both off the threads that serve requests.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -49,12 +52,24 @@ struct Layer {
     diagnostics: Vec<Diagnostic>,
 }
 
-#[derive(Default)]
+/// Cheap to copy: what is large in it is shared.
+#[derive(Clone, Default)]
 struct Layers {
     /// Of the stored layers; older ones that come late are passed over.
     revision: u64,
-    files: BTreeMap<RuleLayerKey, Layer>,
-    stored: BTreeMap<RuleLayerKey, Layer>,
+    files: BTreeMap<RuleLayerKey, Arc<Layer>>,
+    stored: BTreeMap<RuleLayerKey, Arc<Layer>>,
+}
+
+/// What is to be said of a layer's text.
+#[derive(Debug, Clone, Default)]
+pub struct Validated {
+    /// Usable rules.
+    pub n_rules: usize,
+    /// It says `shadow: true`.
+    pub is_shadow: bool,
+    /// Everything found in it, also in its place among the other layers; of a shadow as if it were none.
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 /// The tables of one tenant.
@@ -106,6 +121,8 @@ impl Replaced {
 pub struct Rules {
     options: Options,
     base: Arc<RuleTable>,
+    /// Held while layers are replaced: one change after another.
+    changing: Mutex<()>,
     layers: Mutex<Layers>,
     tables: RwLock<HashMap<String, TenantTables>>,
 }
@@ -115,7 +132,13 @@ impl Rules {
     #[must_use]
     pub fn new(options: Options) -> Self {
         let base = Arc::new(RuleTable::bundled(options));
-        Self { options, base, layers: Mutex::default(), tables: RwLock::default() }
+        Self {
+            options,
+            base,
+            changing: Mutex::default(),
+            layers: Mutex::default(),
+            tables: RwLock::default(),
+        }
     }
 
     /// The table of a project.
@@ -156,16 +179,18 @@ impl Rules {
 
     /// Replaces all layers that are files.
     pub fn set_file_layers(&self, files: Vec<FileLayer>) {
-        let mut layers = self.layers.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut layers = self.snapshot();
         let before = std::mem::take(&mut layers.files);
         layers.files =
             files.into_iter().map(|it| (it.key.clone(), read(it, &before))).collect::<BTreeMap<_, _>>();
-        self.compile(&layers);
+        self.put_in_force(layers);
     }
 
     /// Replaces all layers of the store, unless newer ones are known. `revision` is that of the list.
     pub fn set_store_layers(&self, revision: u64, stored: Vec<RuleLayerRecord>) {
-        let mut layers = self.layers.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut layers = self.snapshot();
         if revision < layers.revision {
             return;
         }
@@ -176,32 +201,59 @@ impl Rules {
             .map(|it| FileLayer { path: stored_name(&it.key), key: it.key, text: Ok(it.text) })
             .map(|it| (it.key.clone(), read(it, &before)))
             .collect();
+        self.put_in_force(layers);
+    }
+
+    fn snapshot(&self) -> Layers {
+        self.layers.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn put_in_force(&self, layers: Layers) {
         self.compile(&layers);
+        *self.layers.lock().unwrap_or_else(PoisonError::into_inner) = layers;
     }
 
     /// What a layer's text would be told, as a layer and in its place among the others; a shadow as if it were none. Changes
     /// nothing.
     #[must_use]
-    pub fn validate(&self, key: &RuleLayerKey, text: &str) -> Vec<Diagnostic> {
-        let (parsed, table) = self.with_layer(key, text);
-        let mut found = parsed.diagnostics.clone();
-        found.extend(table.diagnostics().iter().filter(|it| it.source == stored_name(key)).cloned());
-        found.dedup();
-        found
+    pub fn validate(&self, key: &RuleLayerKey, text: &str) -> Validated {
+        if let Some((layer, table)) = self.known(key, text) {
+            return validated(&layer, &table);
+        }
+        let parsed = checker::parse(kind_of(key), &stored_name(key), text);
+        let is_shadow = parsed.is_shadow;
+        let (layer, table) = self.in_place(key, parsed);
+        Validated { is_shadow, ..validated(&layer, &table) }
     }
 
-    /// A text as the layer that it would be.
-    #[must_use]
-    pub fn read(&self, key: &RuleLayerKey, text: &str) -> ParsedLayer {
-        checker::parse(kind_of(key), &stored_name(key), text)
+    /// A text that is in force as it stands: nothing has to be compiled to say what is to be said of it.
+    fn known(&self, key: &RuleLayerKey, text: &str) -> Option<(Arc<ParsedLayer>, Arc<RuleTable>)> {
+        let layer = self.snapshot().stored.remove(key).filter(|it| it.text.as_deref() == Ok(text))?;
+        let parsed = &layer.parsed;
+        // Of a text that cannot be read, what is in force is an older one.
+        if parsed.is_shadow || layer.diagnostics != parsed.diagnostics {
+            return None;
+        }
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let tenant = tables.get(&key.tenant_id)?;
+        let table = match &key.project_id {
+            None => &tenant.own,
+            Some(project_id) => tenant.projects.get(project_id)?,
+        };
+        let is_part = tenant.parts.iter().any(|it| Arc::ptr_eq(it, parsed));
+        is_part.then(|| (Arc::clone(parsed), Arc::clone(table)))
     }
 
     /// The table of a project as it would be with this text as its topmost layer, also if it says `shadow: true`. Changes
     /// nothing.
     #[must_use]
     pub fn with_layer(&self, key: &RuleLayerKey, text: &str) -> (ParsedLayer, RuleTable) {
-        let parsed = checker::parse(kind_of(key), &stored_name(key), text).tried();
-        let layers = self.layers.lock().unwrap_or_else(PoisonError::into_inner);
+        self.in_place(key, checker::parse(kind_of(key), &stored_name(key), text))
+    }
+
+    fn in_place(&self, key: &RuleLayerKey, parsed: ParsedLayer) -> (ParsedLayer, RuleTable) {
+        let parsed = parsed.tried();
+        let layers = self.snapshot();
         let mut stack = stack(&layers, &key.tenant_id, key.project_id.as_deref());
         // The stored layer of the same name gives way to the text.
         let stored = layers.stored.get(key).map(|it| Arc::clone(&it.parsed));
@@ -217,14 +269,9 @@ impl Rules {
     #[must_use]
     pub fn replacing(&self, key: &RuleLayerKey, text: &str) -> Replaced {
         let parsed = Arc::new(checker::parse(kind_of(key), &stored_name(key), text).tried());
-        let mut layers = Layers::default();
-        {
-            let all = self.layers.lock().unwrap_or_else(PoisonError::into_inner);
-            for (from, to) in [(&all.files, &mut layers.files), (&all.stored, &mut layers.stored)] {
-                let of_tenant = from.iter().filter(|(it, _)| it.tenant_id == key.tenant_id);
-                to.extend(of_tenant.map(|(key, layer)| (key.clone(), layer.clone())));
-            }
-        }
+        let mut layers = self.snapshot();
+        layers.files.retain(|it, _| it.tenant_id == key.tenant_id);
+        layers.stored.retain(|it, _| it.tenant_id == key.tenant_id);
         if !layers.stored.contains_key(key) {
             layers.files.remove(key);
         }
@@ -234,15 +281,11 @@ impl Rules {
             parsed: Arc::clone(&parsed),
             diagnostics: Vec::new(),
         };
-        layers.stored.insert(key.clone(), layer);
+        layers.stored.insert(key.clone(), Arc::new(layer));
         let in_place = build(&layers, &key.tenant_id, key.project_id.as_deref(), self.options);
-        let mut diagnostics = parsed.diagnostics.clone();
-        let found = in_place.diagnostics().iter().filter(|it| it.source == parsed.source);
-        diagnostics.extend(found.cloned());
-        diagnostics.dedup();
         Replaced {
             is_refused: parsed.is_refused,
-            diagnostics,
+            diagnostics: validated(&parsed, &in_place).diagnostics,
             tenant_id: key.tenant_id.clone(),
             options: self.options,
             layers,
@@ -253,8 +296,8 @@ impl Rules {
     /// Every layer in use, sorted by tenant, project and source.
     #[must_use]
     pub fn layers(&self) -> Vec<LayerInUse> {
-        let layers = self.layers.lock().unwrap_or_else(PoisonError::into_inner);
-        let of = |(key, layer): (&RuleLayerKey, &Layer), is_stored| LayerInUse {
+        let layers = self.snapshot();
+        let of = |(key, layer): (&RuleLayerKey, &Arc<Layer>), is_stored| LayerInUse {
             key: key.clone(),
             source: layer.source.clone(),
             is_stored,
@@ -316,6 +359,14 @@ impl Rules {
     }
 }
 
+/// What is to be said of a layer that is part of a table.
+fn validated(layer: &ParsedLayer, table: &RuleTable) -> Validated {
+    let mut diagnostics = layer.diagnostics.clone();
+    diagnostics.extend(table.diagnostics().iter().filter(|it| it.source == layer.source).cloned());
+    diagnostics.dedup();
+    Validated { n_rules: layer.rules.len(), is_shadow: layer.is_shadow, diagnostics }
+}
+
 fn build(layers: &Layers, tenant_id: &str, project_id: Option<&str>, options: Options) -> Arc<RuleTable> {
     let stack = stack(layers, tenant_id, project_id);
     let order: Vec<&ParsedLayer> = stack.iter().map(|it| &**it).collect();
@@ -335,10 +386,10 @@ fn stack(layers: &Layers, tenant_id: &str, project_id: Option<&str>) -> Vec<Arc<
         .collect()
 }
 
-fn read(file: FileLayer, before: &BTreeMap<RuleLayerKey, Layer>) -> Layer {
+fn read(file: FileLayer, before: &BTreeMap<RuleLayerKey, Arc<Layer>>) -> Arc<Layer> {
     let known = before.get(&file.key);
     if let Some(known) = known.filter(|it| it.text == file.text && it.source == file.path) {
-        return known.clone();
+        return Arc::clone(known);
     }
     let kind = kind_of(&file.key);
     let parsed = match &file.text {
@@ -353,7 +404,7 @@ fn read(file: FileLayer, before: &BTreeMap<RuleLayerKey, Layer>) -> Layer {
         Some(known) if parsed.is_refused => Arc::clone(&known.parsed),
         _ => Arc::new(parsed),
     };
-    Layer { source: file.path, text: file.text, parsed, diagnostics }
+    Arc::new(Layer { source: file.path, text: file.text, parsed, diagnostics })
 }
 
 fn unreadable(kind: LayerKind, source: &str, reason: &str) -> ParsedLayer {
@@ -385,5 +436,67 @@ fn stored_name(key: &RuleLayerKey) -> String {
     match &key.project_id {
         None => format!("store:{}", key.tenant_id),
         Some(project) => format!("store:{}/{project}", key.tenant_id),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(project_id: Option<&str>) -> RuleLayerKey {
+        RuleLayerKey { tenant_id: "acme".to_owned(), project_id: project_id.map(str::to_owned) }
+    }
+
+    fn record(key: RuleLayerKey, text: &str) -> RuleLayerRecord {
+        RuleLayerRecord {
+            key,
+            text: text.to_owned(),
+            updated_at: health_model::Instant::UNIX_EPOCH,
+            updated_by: "eve".to_owned(),
+            version: 1,
+        }
+    }
+
+    const TEAPOT: &str =
+        "patterns:\n  - {id: teapot, match: {httpStatus: 418}, signature: s, classification: USER_INPUT}\n";
+
+    #[test]
+    fn questions_are_answered_while_layers_are_replaced() {
+        let rules = Rules::new(Options::BUNDLED);
+        rules.set_store_layers(1, vec![record(key(None), TEAPOT)]);
+        let _replacing = rules.changing.lock().unwrap();
+        assert_eq!((rules.layers().len(), rules.n_findings()), (1, (0, 0)));
+        assert_eq!(rules.table("acme", "essay").entries().len(), rules.base.entries().len() + 1);
+        assert!(rules.validate(&key(Some("essay")), TEAPOT).diagnostics.is_empty());
+        assert!(rules.replacing(&key(None), TEAPOT).diagnostics.is_empty());
+    }
+
+    #[test]
+    fn only_a_text_that_is_in_force_as_it_stands_is_known() {
+        let rules = Rules::new(Options::BUNDLED);
+        let hidden = TEAPOT.replace("418", "403");
+        let shadow = format!("shadow: true\n{TEAPOT}");
+        let stored =
+            [record(key(None), &hidden), record(key(Some("a")), TEAPOT), record(key(Some("b")), &shadow)];
+        rules.set_store_layers(1, stored.to_vec());
+        for (key, text, is_known) in [
+            (key(None), hidden.as_str(), true),
+            (key(Some("a")), TEAPOT, true),
+            (key(Some("a")), hidden.as_str(), false),
+            (key(Some("b")), shadow.as_str(), false),
+            (key(Some("c")), TEAPOT, false),
+        ] {
+            let known = rules.known(&key, text);
+            assert_eq!(known.is_some(), is_known, "{key:?}");
+            let (layer, table) = rules.with_layer(&key, text);
+            let anew = validated(&layer, &table);
+            assert_eq!(rules.validate(&key, text).diagnostics, anew.diagnostics, "{key:?}");
+            assert_eq!(rules.validate(&key, text).n_rules, 1);
+        }
+        // Of a text that cannot be read the last good one is in force.
+        rules.set_store_layers(2, vec![record(key(None), TEAPOT)]);
+        rules.set_store_layers(3, vec![record(key(None), "patterns: [")]);
+        assert!(rules.known(&key(None), "patterns: [").is_none());
+        assert_eq!(rules.validate(&key(None), "patterns: [").n_rules, 0);
     }
 }

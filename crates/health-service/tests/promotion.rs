@@ -263,7 +263,7 @@ async fn observing_and_explaining_write_nothing() {
         failure: expired(),
         rules_yaml: None,
     };
-    let told = world.service.explain(request).await;
+    let told = world.service.explain(request).await.unwrap();
     assert!(told.enqueues && told.effects.len() == 3, "{:?}", told.effects);
     assert!(jobs(&world).await.is_empty());
     assert_eq!(stored(&world, Scope::Project, "essay").await, before);

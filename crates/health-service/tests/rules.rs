@@ -95,16 +95,56 @@ async fn a_shadow_is_explained_and_validated_as_if_it_were_in_force() {
             failure: request.failure,
             rules_yaml: Some(shadow.clone()),
         })
-        .await;
+        .await
+        .unwrap();
     assert_eq!(explained.verdict.rule_id, "teapot");
     assert!(explained.rules.iter().any(|it| it.rule_id == "teapot"));
     let is_told = |found: &[checker::Diagnostic]| found.iter().any(|it| it.field == "shadow");
     assert!(is_told(&explained.diagnostics));
     // What is found in its place among the others is found of a shadow too.
     let hidden = format!("{shadow}{}", rule("late", 418, "late"));
-    let found = world.service.rules().validate(&project(), &hidden);
+    let found = world.service.validate_rules(project(), hidden).await.unwrap().diagnostics;
     assert!(is_told(&found) && found.iter().any(|it| it.message.contains("never reached")), "{found:?}");
-    assert!(!is_told(&world.service.rules().validate(&project(), &layer(&[rule("teapot", 418, "x")]))));
+    let plain = layer(&[rule("teapot", 418, "x")]);
+    assert!(!is_told(&world.service.validate_rules(project(), plain).await.unwrap().diagnostics));
+}
+
+/// What reads and compiles a tenant's text does so where nobody waits for the thread.
+#[tokio::test]
+async fn texts_are_read_off_the_threads_that_serve() {
+    let world = world();
+    let text = layer(&[rule("teapot", 418, "teapot")]);
+    let explained = ExplainRequest {
+        caller: support::request("alice", http(418)).caller,
+        tool: support::tool("jira_search"),
+        failure: http(418),
+        rules_yaml: Some(text.clone()),
+    };
+    // Whatever is done on this thread is done when it is first asked for.
+    let is_done_at_once = tokio::select! {
+        biased;
+        _ = world.service.validate_rules(project(), text.clone()) => true,
+        _ = world.service.explain(explained) => true,
+        () = std::future::ready(()) => false,
+    };
+    assert!(!is_done_at_once);
+}
+
+/// What is listed of a layer in force is what would be said of its text, and so is that of one that is not.
+#[tokio::test]
+async fn a_layer_of_the_store_is_listed_with_its_findings() {
+    let world = world();
+    let hidden = layer(&[rule("forbidden", 403, "forbidden"), rule("teapot", 418, "teapot")]);
+    let (_, put) = world.service.put_rule_layer(tenant(), hidden, "eve", None).await.unwrap();
+    assert!(put.diagnostics.iter().any(|it| it.message.starts_with("never reached")), "{put:?}");
+    let shadow = format!("shadow: true\n{}", layer(&[rule("teapot", 418, "tried")]));
+    world.service.put_rule_layer(project(), shadow, "eve", None).await.unwrap();
+    let listed = world.service.rule_layers("acme").await.unwrap();
+    let [(_, of_tenant), (_, of_project)] = listed.as_slice() else { panic!("{listed:?}") };
+    assert_eq!((of_tenant.n_rules, of_tenant.is_shadow), (2, false));
+    assert_eq!(of_tenant.diagnostics, put.diagnostics);
+    assert_eq!((of_project.n_rules, of_project.is_shadow), (1, true));
+    assert!(world.service.rule_layers("globex").await.unwrap().is_empty());
 }
 
 /// R121: put over the API, in force at once here and soon on other servers; refused as a whole where it has errors.

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use health_model::FailureKind;
 
-use super::{Known, Strength};
+use super::{Known, Strength, errno};
 
 use FailureKind::{
     Cancelled, Closed, ConnectRefused, ConnectTimeout, Decode, Dns, NetworkUnreachable, Protocol,
@@ -193,4 +193,12 @@ pub(super) const fn number(number: i64) -> Option<(FailureKind, Strength)> {
         32 | 103 | 104 | 10053 | 10054 => (Reset, Generic),
         _ => return None,
     })
+}
+
+/// What a number behind `errno` means: above zero the system's, below it libuv's.
+pub(super) fn errno(number: i64) -> Option<(FailureKind, Strength)> {
+    if number > 0 {
+        return self::number(number);
+    }
+    errno::libuv(number).and_then(lookup).map(|it| (it.kind, it.strength))
 }

@@ -85,6 +85,9 @@ fn at_phase(found: Derived, failure: &Failure) -> Derived {
         {
             Derived { kind: FailureKind::ConnectTimeout, source: Source::Phase(word) }
         }
+        Source::Number(_) if connecting && found.kind == FailureKind::Timeout => {
+            Derived { kind: FailureKind::ConnectTimeout, ..found }
+        }
         _ => found,
     }
 }
@@ -227,7 +230,12 @@ fn weigh(phrase: Phrase, text: &str, from: usize, to: usize) -> Option<(FailureK
         Guard::Number => {
             let number = printed_number(after)?;
             let (kind, strength) = codes::number(number)?;
-            return Some((kind, strength, Source::Number(u32::try_from(number.unsigned_abs()).ok()?)));
+            return Some((kind, strength, Source::Number(number)));
+        }
+        Guard::Errno => {
+            let number = leading_number(after.trim_start_matches(' '))?;
+            let (kind, strength) = codes::errno(number)?;
+            return Some((kind, strength, Source::Number(number)));
         }
         Guard::Spawn => {
             let program_and_rest = after.split_once([' ', '\n']).map(|(_, rest)| rest);
@@ -265,6 +273,11 @@ fn printed_number(after: &str) -> Option<i64> {
     } else {
         near.lines().next()?.split_once('(').map(|(_, rest)| rest)?
     };
+    leading_number(near)
+}
+
+fn leading_number(text: &str) -> Option<i64> {
+    let near = limits::head(text, 20);
     let end = near.find(|it: char| !it.is_ascii_digit() && it != '-').unwrap_or(near.len());
     near.get(..end)?.parse().ok()
 }

@@ -33,6 +33,8 @@ pub(super) enum Guard {
     Prefix,
     /// A number of the operating system follows.
     Number,
+    /// A number of the operating system or of libuv follows.
+    Errno,
     /// `spawn PROGRAM ENOENT`: a program and an errno follow.
     Spawn,
     /// Go's `i/o timeout`: while dialling, reading, or asking a resolver.
@@ -410,14 +412,11 @@ const GROUPS: &[Group] = &[
 ];
 
 /// Beginnings behind which an operating system's error number is printed. The kind is the number's.
-const NUMBER_MARKS: &[&str] = &[
-    "os error ",
-    "[errno ",
-    "[winerror ",
-    "socketexception (",
-    "errno: ",
-    "can't connect to mysql server on ",
-];
+const NUMBER_MARKS: &[&str] =
+    &["os error ", "[errno ", "[winerror ", "socketexception (", "can't connect to mysql server on "];
+
+/// Beginnings behind which Node, npm and other users of libuv print an error number, and some programs the system's.
+const ERRNO_MARKS: &[&str] = &["errno: ", "\"errno\":", "npm error errno ", "npm err! errno "];
 
 /// All phrases and the automaton that finds them.
 pub(super) struct Phrases {
@@ -437,11 +436,9 @@ pub(super) static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
         all.push(Phrase { text, kind, strength, guard: Guard::Prefix });
     }
     // The kind of a number mark is never read.
-    all.extend(NUMBER_MARKS.iter().map(|&text| Phrase {
-        text,
-        kind: Timeout,
-        strength: Weak,
-        guard: Guard::Number,
+    let marks = [(NUMBER_MARKS, Guard::Number), (ERRNO_MARKS, Guard::Errno)];
+    all.extend(marks.into_iter().flat_map(|(marks, guard)| {
+        marks.iter().map(move |&text| Phrase { text, kind: Timeout, strength: Weak, guard })
     }));
     // The table is fixed: a megabyte for the fastest automaton is paid once a process.
     let automaton = AhoCorasick::builder()

@@ -187,6 +187,14 @@ fn phrases_of_every_runtime_are_read() {
         ("dial tcp: lookup api.internal: i/o timeout", Timeout),
         ("dial tcp 10.0.0.7:443: connect: no route to host", NetworkUnreachable),
         ("[Errno 101] Network is unreachable", NetworkUnreachable),
+        ("errno: -4078", ConnectRefused),
+        ("{ errno: -111 }", ConnectRefused),
+        ("errno: -3008, hostname: 'x'", Dns),
+        ("errno: -3001", NetworkUnreachable),
+        ("errno: -4039", Timeout),
+        ("{\"errno\": -4077,\"syscall\":\"read\"}", Reset),
+        ("npm error errno -4077", Reset),
+        ("npm ERR! errno -4062", NetworkUnreachable),
         ("dial tcp 10.0.0.7:443: i/o timeout", ConnectTimeout),
         ("read tcp 10.0.0.1:5->10.0.0.7:443: i/o timeout", Timeout),
         ("connect ETIMEDOUT 10.0.0.7:443", ConnectTimeout),
@@ -230,6 +238,10 @@ fn prose_about_connections_is_no_phrase() {
         "error after 111 ms",
         "line 10061",
         "os error 2",
+        "errno: -2",
+        "errno: -5",
+        "errno: -4058",
+        "errno: the line broke (104)",
         "XECONNREFUSED",
         "ECONNREFUSEDX",
         "spawn of a new ENOENT",
@@ -308,6 +320,12 @@ fn text_without_a_type_never_cancels() {
 fn the_reporters_other_fields_speak_too() {
     let connecting = Failure { phase: Some(Phase::Connect), ..typed("TimeoutError", "") };
     assert_eq!(kind(&connecting), Some(ConnectTimeout));
+    let numbered = Failure {
+        syscall: Some("connect".to_owned()),
+        message: "errno: -4039".to_owned(),
+        ..Failure::default()
+    };
+    assert_eq!(kind(&numbered), Some(ConnectTimeout));
     let spawning = Failure { phase: Some(Phase::Spawn), ..typed("ENOENT", "") };
     assert_eq!(kind(&spawning), Some(NotStarted));
     let coded = Failure { error_code: Some("ECONNREFUSED".to_owned()), ..Failure::default() };
@@ -343,5 +361,7 @@ fn a_kind_names_its_source() {
     );
     let failure = Failure { message: "x (os error 104)".to_owned(), ..Failure::default() };
     assert_eq!(shown(&failure).as_deref(), Some("reset (error number 104)"));
+    let failure = Failure { message: "[Errno -3] Try again".to_owned(), ..Failure::default() };
+    assert_eq!(shown(&failure).as_deref(), Some("network_unreachable (error number -3)"));
     assert_eq!(Derived::reported(Dns).to_string(), "dns (as reported)");
 }

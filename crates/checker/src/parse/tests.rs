@@ -173,6 +173,64 @@ fn rules_past_the_limit_are_skipped() {
     assert_eq!(layer.rules[999].line, 1_001);
 }
 
+fn regex_rule(id: &str, list: &str) -> String {
+    format!("  - {{id: {id}, match: {{regex: {list}}}, signature: s, classification: UNCLEAR}}\n")
+}
+
+#[test]
+fn an_expression_is_compiled_once_however_often_it_is_written() {
+    let many: Vec<String> = (0..100).map(|it| format!("'abc{it}[a-z]{{1,400}}'")).collect();
+    let mut text = format!("patterns:\n{}", regex_rule("r", &format!("&a [{}]", many.join(", "))));
+    (0..20).for_each(|it| text.push_str(&regex_rule(&format!("r{it}"), "*a")));
+    let layer = layer(&text);
+    assert_eq!((shown(&layer), layer.rules.len()), (Vec::new(), 21));
+}
+
+#[test]
+fn expressions_past_their_number_are_skipped_alone() {
+    let list = |from: usize, n: usize| {
+        let all: Vec<String> = (from..from + n).map(|it| format!("'abc{it}'")).collect();
+        format!("[{}]", all.join(", "))
+    };
+    let mut text = String::from("patterns:\n");
+    (0..4).for_each(|it| text.push_str(&regex_rule(&format!("r{it}"), &list(it * 250, 250))));
+    text.push_str(&regex_rule("known", &list(0, 10)));
+    text.push_str(&regex_rule("more", &list(999, 2)));
+    text.push_str("  - {id: none, match: {httpStatus: 418}, signature: s, classification: UNCLEAR}\n");
+    let layer = layer(&text);
+    let ids: Vec<&str> = layer.rules.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(ids, ["r0", "r1", "r2", "r3", "known", "none"]);
+    assert_eq!(
+        shown(&layer),
+        [
+            "t.yaml:7:42: error: rule `more`: patterns[5].match.regex[1]: `abc1000` is over the 1000 different expressions that a layer has at most; write it as text, or split the layer"
+        ]
+    );
+}
+
+#[test]
+fn expressions_past_their_memory_are_skipped_alone() {
+    let list = |from: usize| {
+        let all: Vec<String> = (from..from + 100).map(|it| format!("'abc{it}[a-z]{{1,900}}'")).collect();
+        format!("[{}]", all.join(", "))
+    };
+    let mut text = format!("patterns:\n{}", regex_rule("fits", &list(0)));
+    text.push_str(&regex_rule("over", &list(100)));
+    text.push_str(&regex_rule("after", "['abcdef']"));
+    text.push_str(&regex_rule("known", "['abc0[a-z]{1,900}']"));
+    let layer = layer(&text);
+    let ids: Vec<&str> = layer.rules.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(ids, ["fits", "known"]);
+    let told = shown(&layer);
+    assert!(told[0].contains("rule `over`: patterns[1].match.regex["), "{told:?}");
+    assert!(
+        told[0].ends_with(
+            "takes the layer's expressions over 16777216 bytes when compiled; shorten them, bound their repetitions such as {1,400}, or write them as text"
+        ),
+        "{told:?}"
+    );
+}
+
 #[test]
 fn a_shadow_that_is_tried_is_none() {
     let rule = "patterns:\n  - {id: a, match: {httpStatus: 418}, signature: s, classification: USER_INPUT}\n";

@@ -1,12 +1,14 @@
 //! A date with a time at the start of a text: RFC 3339 and its relatives, HTTP dates in three forms, a browser's dates.
 //!
-//! A date that names no zone counts as UTC. Weekdays are not checked: a wrong one does not make the rest wrong.
+//! A date that names no zone counts as UTC; one that names a zone without a fixed offset is none. Weekdays are not checked:
+//! a wrong one does not make the rest wrong.
 
 use chrono::{NaiveDate, NaiveTime, TimeDelta};
 use health_model::Instant;
 use health_model::cooldown::saturating_add;
 
 use super::cursor::Cursor;
+use super::zone::{Zone, zone};
 
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
@@ -28,19 +30,38 @@ pub(super) fn instant(text: &str) -> Option<(Instant, usize)> {
     Some((saturating_add(midnight, since_midnight - zone), cursor.at()))
 }
 
-/// A time of day that says that it is UTC: "14:30 UTC", "14:30:00Z".
-///
-/// Told as what has passed since midnight.
-pub(super) fn time_of_day(cursor: &mut Cursor<'_>) -> Option<TimeDelta> {
+/// What a time of day tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TimeOfDay {
+    /// So long after midnight, in UTC.
+    Utc(TimeDelta),
+    /// A clock shows it somewhere: no instant follows.
+    Somewhere,
+}
+
+/// A time of day that says so, by its zone or its half of the day: "14:30 UTC", "14:30:00Z", "2:30 PM PST".
+pub(super) fn time_of_day(cursor: &mut Cursor<'_>) -> Option<TimeOfDay> {
+    const DAY: i64 = 86_400_000;
+
     let mut ahead = *cursor;
-    let time = time(&mut ahead)?;
-    ahead.take(2, |it| it == b' ' || it == b'(');
-    let is_utc = ["UTC", "GMT", "Z"].iter().any(|it| ahead.eat_word(it));
-    if !is_utc || matches!(ahead.peek(), Some(b'+' | b'-')) {
+    let face = Face::read(&mut ahead)?;
+    let mut behind = ahead;
+    behind.take(2, |it| it == b' ');
+    // "14:00-15:00 UTC": the end of a span of time, and no offset.
+    if matches!(behind.peek(), Some(b'+' | b'-')) {
         return None;
     }
+    let zone = zone(&mut ahead);
+    let told = match (face.since_midnight(), zone) {
+        (Some(time), Zone::Ahead(zone)) => {
+            TimeOfDay::Utc(TimeDelta::milliseconds((time - zone).num_milliseconds().rem_euclid(DAY)))
+        }
+        (Some(_), Zone::Unknown) => TimeOfDay::Somewhere,
+        _ if face.half.is_some() => TimeOfDay::Somewhere,
+        _ => return None,
+    };
     *cursor = ahead;
-    Some(time)
+    Some(told)
 }
 
 fn numeric(cursor: &mut Cursor<'_>) -> Option<(NaiveDate, TimeDelta, TimeDelta)> {
@@ -51,10 +72,26 @@ fn numeric(cursor: &mut Cursor<'_>) -> Option<(NaiveDate, TimeDelta, TimeDelta)>
     let date = NaiveDate::from_ymd_opt(year, month, cursor.number(2)?)?;
     let mut ahead = *cursor;
     let has_separator = ahead.eat(b'T') || ahead.eat(b't') || ahead.eat(b' ');
-    let time = has_separator.then(|| time(&mut ahead)).flatten();
-    let Some(time) = time else { return Some((date, TimeDelta::zero(), TimeDelta::zero())) };
-    *cursor = ahead;
-    Some((date, time, zone(cursor)))
+    let face = has_separator.then(|| Face::read(&mut ahead)).flatten();
+    if let Some(face) = face {
+        *cursor = ahead;
+        let time = face.since_midnight()?;
+        return Some((date, time, ahead_of_utc(cursor)?));
+    }
+    // A day begins with its zone's midnight; a sign behind it belongs to something else.
+    let is_word = |it: u8| it.is_ascii_alphabetic() || it == b'(';
+    let has_word = cursor.peek() == Some(b' ') && cursor.second().is_some_and(is_word);
+    let zone = if has_word { ahead_of_utc(cursor)? } else { TimeDelta::zero() };
+    Some((date, TimeDelta::zero(), zone))
+}
+
+/// How far the zone that stands next is ahead of UTC; `None` if nobody can tell.
+fn ahead_of_utc(cursor: &mut Cursor<'_>) -> Option<TimeDelta> {
+    match zone(cursor) {
+        Zone::Unnamed => Some(TimeDelta::zero()),
+        Zone::Ahead(it) => Some(it),
+        Zone::Unknown => None,
+    }
 }
 
 /// "Wed, 21 Oct 2015 07:28:00 GMT", "Wednesday, 21-Oct-15 07:28:00 GMT", "Wed Oct 21 07:28:00 2015", "Wed Oct 21 2015
@@ -88,13 +125,13 @@ fn named(cursor: &mut Cursor<'_>) -> Option<(NaiveDate, TimeDelta, TimeDelta)> {
             *cursor = ahead;
         }
     }
-    let time = time(cursor)?;
-    let mut zone = zone(cursor);
+    let time = Face::read(cursor)?.since_midnight()?;
+    let mut zone = ahead_of_utc(cursor)?;
     if year.is_none() {
         cursor.spaces();
         year = year_of(cursor);
         if zone.is_zero() {
-            zone = self::zone(cursor);
+            zone = ahead_of_utc(cursor)?;
         }
     }
     Some((NaiveDate::from_ymd_opt(year?, month, day)?, time, zone))
@@ -125,65 +162,82 @@ fn year_of(cursor: &mut Cursor<'_>) -> Option<i32> {
     Some(year)
 }
 
-/// What has passed since midnight, rounded up to a millisecond.
-fn time(cursor: &mut Cursor<'_>) -> Option<TimeDelta> {
-    let mut ahead = *cursor;
-    let mut hour = ahead.number(2)?;
-    ahead.eat(b':').then_some(())?;
-    let digits = ahead.take(2, |it| it.is_ascii_digit());
-    let minute: u32 = if digits.len() == 2 { digits.parse().ok()? } else { return None };
-    let mut second = 0;
-    let mut millis = 0;
-    if ahead.eat(b':') {
-        second = ahead.number(2)?;
-        if matches!(ahead.peek(), Some(b'.' | b',')) && ahead.second().is_some_and(|it| it.is_ascii_digit()) {
-            ahead.skip(1);
-            // Up to a whole millisecond: never earlier than said.
-            let fraction = ahead.take(18, |it| it.is_ascii_digit());
-            let place = |at: usize| fraction.as_bytes().get(at).map_or(0, |it| u32::from(it - b'0'));
-            let is_more = fraction.bytes().skip(3).any(|it| it != b'0');
-            millis = place(0) * 100 + place(1) * 10 + place(2) + u32::from(is_more);
-        }
-    }
-    let mut half = ahead;
-    half.spaces();
-    if half.eat_word("pm") {
-        hour = hour % 12 + 12;
-        ahead = half;
-    } else if half.eat_word("am") {
-        hour %= 12;
-        ahead = half;
-    }
-    // 60 is a leap second.
-    let is_time = hour < 24 && minute < 60 && second <= 60;
-    let seconds = i64::from(hour * 3_600 + minute * 60 + second);
-    *cursor = ahead;
-    is_time.then(|| TimeDelta::seconds(seconds) + TimeDelta::milliseconds(i64::from(millis)))
+/// What a clock shows.
+struct Face {
+    hour: u32,
+    minute: u32,
+    second: u32,
+    /// Rounded up: never earlier than said.
+    millis: u32,
+    /// The half of the day.
+    half: Option<Half>,
 }
 
-/// How far local time is ahead of UTC; zero where no zone is named.
-fn zone(cursor: &mut Cursor<'_>) -> TimeDelta {
-    let mut ahead = *cursor;
-    ahead.take(1, |it| it == b' ');
-    let has_name = ["GMT", "UTC", "Z"].iter().any(|it| ahead.eat_word(it));
-    if has_name {
-        *cursor = ahead;
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Half {
+    Am,
+    Pm,
+}
+
+impl Face {
+    /// Two numbers or three with colons, of any size.
+    fn read(cursor: &mut Cursor<'_>) -> Option<Self> {
+        let mut ahead = *cursor;
+        let mut face = Self { hour: ahead.number(2)?, minute: 0, second: 0, millis: 0, half: None };
+        ahead.eat(b':').then_some(())?;
+        let digits = ahead.take(2, |it| it.is_ascii_digit());
+        face.minute = if digits.len() == 2 { digits.parse().ok()? } else { return None };
+        if ahead.eat(b':') {
+            face.second = ahead.number(2)?;
+            if matches!(ahead.peek(), Some(b'.' | b','))
+                && ahead.second().is_some_and(|it| it.is_ascii_digit())
+            {
+                ahead.skip(1);
+                let fraction = ahead.take(18, |it| it.is_ascii_digit());
+                let place = |at: usize| fraction.as_bytes().get(at).map_or(0, |it| u32::from(it - b'0'));
+                let is_more = fraction.bytes().skip(3).any(|it| it != b'0');
+                face.millis = place(0) * 100 + place(1) * 10 + place(2) + u32::from(is_more);
+            }
+        }
+        let mut behind = ahead;
+        behind.spaces();
+        face.half = Half::read(&mut behind);
+        *cursor = if face.half.is_some() { behind } else { ahead };
+        Some(face)
     }
-    let sign = match ahead.peek() {
-        Some(b'+') => 1,
-        Some(b'-') => -1,
-        _ => return TimeDelta::zero(),
-    };
-    ahead.skip(1);
-    let Some(hours) = ahead.number(2).filter(|it| *it < 24) else { return TimeDelta::zero() };
-    ahead.eat(b':');
-    let minutes = ahead.number(2).filter(|it| *it < 60).unwrap_or(0);
-    *cursor = ahead;
-    ahead.spaces();
-    if !has_name && ["GMT", "UTC"].iter().any(|it| ahead.eat_word(it)) {
-        *cursor = ahead;
+
+    /// What has passed since midnight; `None` if no clock shows this.
+    fn since_midnight(&self) -> Option<TimeDelta> {
+        let hour = match self.half {
+            None => self.hour,
+            Some(_) if self.hour > 12 => return None,
+            Some(Half::Am) => self.hour % 12,
+            Some(Half::Pm) => self.hour % 12 + 12,
+        };
+        // 60 is a leap second.
+        let is_time = hour < 24 && self.minute < 60 && self.second <= 60;
+        let seconds = i64::from(hour * 3_600 + self.minute * 60 + self.second);
+        is_time.then(|| TimeDelta::seconds(seconds) + TimeDelta::milliseconds(i64::from(self.millis)))
     }
-    TimeDelta::minutes(sign * i64::from(hours * 60 + minutes))
+}
+
+impl Half {
+    /// "pm", "PM", "p.m.".
+    fn read(cursor: &mut Cursor<'_>) -> Option<Self> {
+        let mut ahead = *cursor;
+        let mut letters = ahead.letters().to_ascii_lowercase();
+        if letters.len() == 1 && ahead.eat(b'.') {
+            letters.push_str(&ahead.letters().to_ascii_lowercase());
+            ahead.eat(b'.');
+        }
+        let half = match letters.as_str() {
+            "am" => Self::Am,
+            "pm" => Self::Pm,
+            _ => return None,
+        };
+        *cursor = ahead;
+        Some(half)
+    }
 }
 
 #[cfg(test)]
@@ -211,6 +265,15 @@ mod tests {
             ("2015-10-21 07:28:00 +0000 UTC", "2015-10-21T07:28:00+00:00"),
             ("2015-10-21 07:28:00", "2015-10-21T07:28:00+00:00"),
             ("2015-10-21", "2015-10-21T00:00:00+00:00"),
+            ("2015-10-21 07:28:00 PST", "2015-10-21T15:28:00+00:00"),
+            ("2015-10-21 07:28:00 (EDT)", "2015-10-21T11:28:00+00:00"),
+            ("2015-10-21 07:28:00 +0100 CET", "2015-10-21T06:28:00+00:00"),
+            ("2015-10-21 EST", "2015-10-21T05:00:00+00:00"),
+            ("2015-10-21 3:00 PM CEST", "2015-10-21T13:00:00+00:00"),
+            ("Wed Oct 21 07:28:00 EDT 2015", "2015-10-21T11:28:00+00:00"),
+            ("Nov 30, 2026 4:35 PM PST", "2026-12-01T00:35:00+00:00"),
+            ("Nov 30, 2026 at 4:35 p.m. UTC", "2026-11-30T16:35:00+00:00"),
+            ("Nov 30, 2026 12:05 AM", "2026-11-30T00:05:00+00:00"),
         ] {
             assert_eq!(instant(text).map(|(it, _)| it.to_rfc3339()).as_deref(), Some(expected), "{text}");
         }
@@ -226,6 +289,16 @@ mod tests {
             "Wed, 32 Oct 2015 07:28:00 GMT",
             "Monday",
             "2015-10-21x",
+            "2026-11-30 15:00:00 America/New_York",
+            "2026-11-30 15:00:00 (Pacific Time)",
+            "2026-11-30 15:00:00 local time",
+            "2026-11-30 15:00:00 BST",
+            "2026-11-30 IST",
+            "Nov 30, 2026 4:35 PM PT",
+            "Wed Oct 21 07:28:00 XYZ 2015",
+            "2026-11-30 99:00",
+            "2026-11-30 15:00 PM",
+            "Nov 30, 2026 99:00 pm",
         ] {
             assert_eq!(instant(text), None, "{text}");
         }

@@ -2,14 +2,15 @@
 
 use health_model::Failure;
 
+use super::Unit;
 use super::cursor::Cursor;
+use super::date::{self, TimeOfDay};
 use super::field::{self, Field};
 use super::value::{self, Moment};
-use super::{Unit, date};
 
 /// As much of a text as one time can take.
 pub(super) fn bounded(text: &str) -> &str {
-    super::cut(text, 96)
+    crate::limits::head(text, 96)
 }
 
 /// Whether the word before may be a key: what follows it is not the next word of a sentence.
@@ -54,6 +55,11 @@ pub(super) fn pair(cursor: &mut Cursor<'_>, field: Field) -> Option<Moment> {
     if let Some((at, length)) = date::instant(bounded(cursor.rest())) {
         cursor.skip(length);
         return Some(Moment::At(at));
+    }
+    match date::time_of_day(cursor) {
+        Some(TimeOfDay::Utc(time)) => return Some(Moment::Daily(time)),
+        Some(TimeOfDay::Somewhere) => return None,
+        None => {}
     }
     let span = value::span(cursor)?;
     let is_end =

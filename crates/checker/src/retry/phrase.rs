@@ -9,12 +9,13 @@ use health_model::Failure;
 
 use super::best::Best;
 use super::cursor::Cursor;
+use super::date::{self, TimeOfDay};
 use super::field;
 use super::limit::{self, Limit};
 use super::pair;
 use super::value::{self, Moment};
 use super::words::{self, Gap, Recent};
-use super::{Clock, Source, Unit, date};
+use super::{Clock, Source, Unit};
 
 /// What one text told.
 #[derive(Debug, Default)]
@@ -377,7 +378,10 @@ fn time(cursor: &mut Cursor<'_>, preposition: Preposition) -> Option<(Moment, bo
     if matches!(preposition, At | Until | From | After)
         && let Some(time) = date::time_of_day(cursor)
     {
-        return Some((Moment::Daily(time), false));
+        return match time {
+            TimeOfDay::Utc(it) => Some((Moment::Daily(it), false)),
+            TimeOfDay::Somewhere => None,
+        };
     }
     let span = value::span(cursor)?;
     if !is_end(*cursor, !span.has_unit) {

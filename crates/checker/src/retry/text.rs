@@ -11,11 +11,8 @@ use super::limit::Limit;
 use super::phrase::{self, Told};
 use super::value::Moment;
 use super::window;
-use super::{Clock, Said, Source, cut};
-use crate::limits::MAX_MATCHED_BYTES;
-
-/// Longer chains of causes are cut.
-const MOST_CAUSES: usize = 16;
+use super::{Clock, Said, Source};
+use crate::limits::{MAX_CAUSES, MAX_MATCHED_BYTES, head, tail};
 
 /// What the body and the texts say.
 #[derive(Debug, Default)]
@@ -51,13 +48,12 @@ pub(super) struct Texts<'a> {
 
 impl<'a> Texts<'a> {
     pub(super) fn of(failure: &'a Failure) -> Self {
-        let mut all = vec![cut(&failure.message, MAX_MATCHED_BYTES)];
-        all.extend(failure.causes.iter().take(MOST_CAUSES).map(|it| cut(&it.message, MAX_MATCHED_BYTES)));
+        let mut all = vec![head(&failure.message, MAX_MATCHED_BYTES)];
+        all.extend(failure.causes.iter().take(MAX_CAUSES).map(|it| head(&it.message, MAX_MATCHED_BYTES)));
         if let Some(text) = &failure.stderr_tail {
-            let from = text.ceil_char_boundary(text.len().saturating_sub(MAX_MATCHED_BYTES));
-            all.push(text.get(from..).unwrap_or_default());
+            all.push(tail(text, MAX_MATCHED_BYTES));
         }
-        all.push(cut(&failure.body, MAX_MATCHED_BYTES));
+        all.push(head(&failure.body, MAX_MATCHED_BYTES));
         Self { json: json(&failure.body), all, lower: OnceCell::new() }
     }
 
@@ -119,7 +115,7 @@ impl<'a> Texts<'a> {
 
 /// Whether a text begins with the end of a header's name: "ratelimit-remaining: ", "rate-limit-reset': ".
 fn is_header_name(text: &str) -> bool {
-    let text = cut(text, 80);
+    let text = head(text, 80);
     let is_part = |it: char| it.is_ascii_alphanumeric() || it == '-';
     let name = text.find(|it| !is_part(it)).unwrap_or(text.len());
     let (name, rest) = text.split_at_checked(name).unwrap_or((text, ""));
@@ -140,6 +136,6 @@ fn json(body: &str) -> Option<Value> {
 #[must_use]
 pub fn from_phrases(text: &str, clock: impl Into<Clock>) -> Option<Said> {
     let clock = clock.into();
-    let told = phrase::scan(cut(text, MAX_MATCHED_BYTES), clock, &Failure::default());
+    let told = phrase::scan(head(text, MAX_MATCHED_BYTES), clock, &Failure::default());
     told.times.exact(clock).or(told.times.bound())
 }

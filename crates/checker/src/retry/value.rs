@@ -24,6 +24,9 @@ const MONTH: Nanos = 31 * DAY;
 /// From this number on, a count is one since the epoch (2001-09-09): nobody asks to wait for thirty years.
 const FIRST_EPOCH_SECOND: Nanos = 1_000_000_000;
 
+/// A time of day that is past by no more means now, and not tomorrow: the statement was on its way, or our clock is ahead.
+const PAST: TimeDelta = TimeDelta::minutes(5);
+
 /// A time as the other side wrote it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moment {
@@ -31,7 +34,7 @@ pub(super) enum Moment {
     Wait(Nanos),
     /// At this instant of the other side's clock.
     At(Instant),
-    /// When this much has passed since midnight, in UTC, for the next time.
+    /// When this much has passed since midnight, in UTC, for the next time; now, if that was [`PAST`] ago at most.
     Daily(TimeDelta),
 }
 
@@ -44,8 +47,16 @@ impl Moment {
             Self::At(at) => return clock.after(at - clock.theirs()),
             Self::Daily(time) => {
                 let midnight = clock.theirs().date_naive().and_time(NaiveTime::MIN).and_utc();
-                let wait = (time - (clock.theirs() - midnight)).num_milliseconds();
-                Nanos::from(if wait < 0 { wait + 86_400_000 } else { wait })
+                let day = TimeDelta::days(1);
+                let wait = time - (clock.theirs() - midnight);
+                return clock.after(if wait < -PAST {
+                    wait + day
+                } else if wait >= day - PAST {
+                    // Yesterday's, read right after midnight.
+                    TimeDelta::zero()
+                } else {
+                    wait
+                });
             }
         };
         clock.after(TimeDelta::milliseconds(i64::try_from(millis).ok()?))
@@ -342,6 +353,27 @@ fn iso(cursor: &mut Cursor<'_>) -> Option<Nanos> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // R117: a time of day that has just passed means now, and no time is earlier than said.
+    #[test]
+    fn a_time_of_day_is_the_next_one_or_has_just_passed() {
+        let at = |text: &str| DateTime::parse_from_rfc3339(text).unwrap().to_utc();
+        for (now, minutes, expected) in [
+            ("2026-11-30T14:00:00Z", 840, "2026-11-30T14:00:00Z"),
+            ("2026-11-30T13:59:59.9995Z", 840, "2026-11-30T14:00:00Z"),
+            ("2026-11-30T14:00:01Z", 840, "2026-11-30T14:00:01Z"),
+            ("2026-11-30T14:05:00Z", 840, "2026-11-30T14:05:00Z"),
+            ("2026-11-30T14:05:01Z", 840, "2026-12-01T14:00:00Z"),
+            ("2026-11-30T14:05:01.0005Z", 840, "2026-12-01T14:00:00Z"),
+            ("2026-11-30T23:59:00Z", 0, "2026-12-01T00:00:00Z"),
+            ("2026-12-01T00:00:01Z", 0, "2026-12-01T00:00:01Z"),
+            ("2026-12-01T00:01:00Z", 1_439, "2026-12-01T00:01:00Z"),
+            ("2026-12-01T00:05:00Z", 1_439, "2026-12-01T23:59:00Z"),
+        ] {
+            let moment = Moment::Daily(TimeDelta::minutes(minutes));
+            assert_eq!(moment.on(Clock::from(at(now))), Some(at(expected)), "{now} {minutes}");
+        }
+    }
 
     fn millis(moment: Option<Moment>) -> Option<i128> {
         match moment? {

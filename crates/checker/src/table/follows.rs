@@ -7,6 +7,9 @@ use crate::rule::{Codes, Condition, Needles, Numbers, is_name};
 
 /// How values are compared that a table numbers.
 pub(crate) trait Values {
+    /// Told before so many values are compared with one. `false` = no more is compared: nothing follows.
+    fn spend(&mut self, n_values: usize) -> bool;
+
     /// Whether one of the wide needles is in every text that one of the narrow ones is in.
     fn needles(&mut self, wide: &Needles, narrow: &Needles) -> bool;
 
@@ -18,6 +21,10 @@ pub(crate) trait Values {
 pub(crate) struct AsWritten;
 
 impl Values for AsWritten {
+    fn spend(&mut self, _: usize) -> bool {
+        true
+    }
+
     fn needles(&mut self, wide: &Needles, narrow: &Needles) -> bool {
         if wide.case() == narrow.case() && narrow.texts().iter().all(|it| wide.texts().contains(it)) {
             return true;
@@ -53,50 +60,61 @@ pub(crate) fn follows(wide: &Condition, narrow: &Condition, literal: bool, value
     };
     let one_range = |from: u16, to: u16| Numbers::new(vec![(i64::from(from), i64::from(to))]);
     match (wide, narrow) {
-        (HttpStatusRange(from, to), HttpStatus(narrow)) => narrow.is_subset(&one_range(*from, *to)),
+        (HttpStatusRange(from, to), HttpStatus(narrow)) => within(narrow, &one_range(*from, *to), values),
         (HttpStatusRange(from, to), HttpStatusRange(inner_from, inner_to)) => {
             from <= inner_from && inner_to <= to
         }
-        (HttpStatus(wide), HttpStatusRange(from, to)) => one_range(*from, *to).is_subset(wide),
+        (HttpStatus(wide), HttpStatusRange(from, to)) => within(&one_range(*from, *to), wide, values),
         (HttpStatus(wide), HttpStatus(narrow))
         | (Status(wide), Status(narrow))
         | (JsonRpcCode(wide), JsonRpcCode(narrow))
         | (CloseCode(wide), CloseCode(narrow))
-        | (ExitCode(wide), ExitCode(narrow)) => narrow.is_subset(wide),
+        | (ExitCode(wide), ExitCode(narrow)) => within(narrow, wide, values),
         (Code(wide), Code(narrow)) => values.codes(wide, narrow),
-        (GrpcStatus(wide), GrpcStatus(narrow)) | (ErrorCode(wide), ErrorCode(narrow)) => all_in(narrow, wide),
-        (Provider(wide), Provider(narrow)) => all_in(narrow.names(), wide.names()),
-        (SqlState(wide), SqlState(narrow)) => {
-            narrow.iter().all(|it| wide.iter().any(|wide| it.starts_with(wide.as_str())))
+        (GrpcStatus(wide), GrpcStatus(narrow)) | (ErrorCode(wide), ErrorCode(narrow)) => {
+            all_in(narrow, wide, values)
         }
-        (DispatchCode(wide), DispatchCode(narrow)) => all_in(narrow, wide),
-        (ToolKind(wide), ToolKind(narrow)) => all_in(narrow, wide),
-        (Phase(wide), Phase(narrow)) => all_in(narrow, wide),
-        (BodyShape(wide), BodyShape(narrow)) => all_in(narrow, wide),
-        (ToolName(wide), ToolName(narrow)) | (Method(wide), Method(narrow)) => all_in(narrow, wide),
-        (Header(wide), Header(narrow)) => all_in(narrow, wide),
-        (Json(wide), Json(narrow)) => all_in(narrow, wide),
-        (Regex(wide), Regex(narrow)) => all_in(narrow, wide),
+        (Provider(wide), Provider(narrow)) => all_in(narrow.names(), wide.names(), values),
+        (SqlState(wide), SqlState(narrow)) => {
+            each(narrow, wide, values, |it, wide| it.starts_with(wide.as_str()))
+        }
+        (DispatchCode(wide), DispatchCode(narrow)) => all_in(narrow, wide, values),
+        (ToolKind(wide), ToolKind(narrow)) => all_in(narrow, wide, values),
+        (Phase(wide), Phase(narrow)) => all_in(narrow, wide, values),
+        (BodyShape(wide), BodyShape(narrow)) => all_in(narrow, wide, values),
+        (ToolName(wide), ToolName(narrow)) | (Method(wide), Method(narrow)) => all_in(narrow, wide, values),
+        (Header(wide), Header(narrow)) => all_in(narrow, wide, values),
+        (Json(wide), Json(narrow)) => all_in(narrow, wide, values),
+        (Regex(wide), Regex(narrow)) => all_in(narrow, wide, values),
         (Kind(wide), Kind(narrow)) => narrow.is_subset(*wide),
         (ExceptionType(wide), ExceptionType(narrow)) if literal => {
-            narrow.names().iter().all(|it| wide.names().iter().any(|name| is_name(it, name)))
+            each(narrow.names(), wide.names(), values, |it, name| is_name(it, name))
         }
         (Kind(_), ExceptionType(_)) | (ExceptionType(_), Kind(_)) if literal => false,
         (Kind(wide), ExceptionType(narrow)) => narrow.raw().is_empty() && narrow.kinds().is_subset(*wide),
         (ExceptionType(wide), Kind(narrow)) => narrow.is_subset(wide.kinds()),
         (ExceptionType(wide), ExceptionType(narrow)) => {
             narrow.kinds().is_subset(wide.kinds())
-                && narrow.raw().iter().all(|it| wide.raw().iter().any(|name| is_name(it, name)))
+                && each(narrow.raw(), wide.raw(), values, |it, name| is_name(it, name))
         }
         (Contains(wide), Contains(narrow)) => values.needles(wide, narrow),
         (wide @ Any(_), narrow @ Any(_)) if wide == narrow => true,
-        (Any(branches), narrow) => {
-            branches.iter().any(|it| matches!(it.as_slice(), [one] if follows(one, narrow, literal, values)))
-        }
+        (Any(branches), narrow) => branches.iter().any(
+            |it| matches!(it.as_slice(), [one] if values.spend(1) && follows(one, narrow, literal, values)),
+        ),
         (wide, narrow) => wide == narrow,
     }
 }
 
-fn all_in<T: PartialEq>(narrow: &[T], wide: &[T]) -> bool {
-    narrow.iter().all(|it| wide.contains(it))
+fn all_in<T: PartialEq>(narrow: &[T], wide: &[T], values: &mut impl Values) -> bool {
+    each(narrow, wide, values, |narrow, wide| narrow == wide)
+}
+
+fn within(narrow: &Numbers, wide: &Numbers, values: &mut impl Values) -> bool {
+    narrow.ranges().iter().all(|it| values.spend(wide.ranges().len()) && wide.has_all_of(*it))
+}
+
+/// Whether each of the narrow ones follows one of the wide ones.
+fn each<T>(narrow: &[T], wide: &[T], values: &mut impl Values, follows: impl Fn(&T, &T) -> bool) -> bool {
+    narrow.iter().all(|it| values.spend(wide.len()) && wide.iter().any(|wide| follows(it, wide)))
 }

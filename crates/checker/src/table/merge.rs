@@ -27,6 +27,8 @@ struct Slot<'a> {
     source: Arc<str>,
     /// The layer's number: narrower ones come later.
     turn: usize,
+    /// The rule before which the place is. One that takes the place of another stands where that stood.
+    before: Option<&'a str>,
 }
 
 /// A layer whose turn it is.
@@ -45,9 +47,9 @@ impl<'a> Order<'a> {
         let mut order = Self { slots: Vec::new(), by_id: BTreeMap::new(), order: Vec::new(), n_layers: 0 };
         let turn = order.turn(layer);
         let own = layer.rules.last().filter(|it| it.id == FALLBACK_ID).unwrap_or(&FALLBACK);
-        order.insert(0, own, &turn);
+        order.insert(0, None, own, &turn);
         for rule in layer.rules.iter().filter(|it| it.id != FALLBACK_ID) {
-            order.insert(order.last(), rule, &turn);
+            order.insert(order.last(), None, rule, &turn);
         }
         order
     }
@@ -95,18 +97,15 @@ impl<'a> Order<'a> {
     fn place(&mut self, mut ready: Vec<usize>, places: &mut Places<'a>, turn: &mut Turn<'a>) {
         while !ready.is_empty() {
             for rule in ready.iter().filter_map(|it| places.rule(*it)) {
-                let at = match &rule.position {
-                    Some(Position::Before(id)) => {
-                        self.remove(&rule.id);
-                        self.place_before(id, turn)
-                    }
-                    _ => {
-                        self.remove(&rule.id);
+                self.remove(&rule.id);
+                let at = match before(rule) {
+                    Some(id) => self.place_before(id, turn),
+                    None => {
                         turn.n_first += 1;
                         (turn.n_first - 1).min(self.last())
                     }
                 };
-                self.insert(at, rule, turn);
+                self.insert(at, before(rule), rule, turn);
             }
             ready = places.behind(&ready);
         }
@@ -135,15 +134,15 @@ impl<'a> Order<'a> {
     /// In the place of the rule with its id, else where rules of the layer stand.
     fn put(&mut self, rule: &'a Rule, turn: &Turn<'a>) {
         match self.by_id.get(rule.id.as_str()).and_then(|it| self.slots.get_mut(*it)) {
-            Some(slot) => *slot = turn.slot(rule),
-            None => self.insert(self.default_place(turn.layer.kind), rule, turn),
+            Some(slot) => *slot = Slot { before: slot.before, ..turn.slot(rule) },
+            None => self.insert(self.default_place(turn.layer.kind), None, rule, turn),
         }
     }
 
-    fn insert(&mut self, at: usize, rule: &'a Rule, turn: &Turn<'a>) {
+    fn insert(&mut self, at: usize, before: Option<&'a str>, rule: &'a Rule, turn: &Turn<'a>) {
         self.order.insert(at.min(self.order.len()), self.slots.len());
         self.by_id.insert(&rule.id, self.slots.len());
-        self.slots.push(turn.slot(rule));
+        self.slots.push(Slot { before, ..turn.slot(rule) });
     }
 
     fn remove(&mut self, id: &str) {
@@ -177,9 +176,7 @@ impl<'a> Order<'a> {
         if self.find(|it| it.layer == LayerKind::Pack).is_some_and(|it| it < at) && is_bundled() {
             return self.find(|it| it.turn < turn.number).unwrap_or(at);
         }
-        let is_behind = |it: &Slot<'a>| {
-            it.turn < turn.number && matches!(&it.rule.position, Some(Position::Before(other)) if other == id)
-        };
+        let is_behind = |it: &Slot<'a>| it.turn < turn.number && it.before == Some(id);
         while let Some(before) = at.checked_sub(1)
             && self.order.get(before).and_then(|it| self.slots.get(*it)).is_some_and(is_behind)
         {
@@ -201,7 +198,8 @@ impl<'a> Order<'a> {
 
 impl<'a> Turn<'a> {
     fn slot(&self, rule: &'a Rule) -> Slot<'a> {
-        Slot { rule, layer: self.layer.kind, source: Arc::clone(&self.source), turn: self.number }
+        let source = Arc::clone(&self.source);
+        Slot { rule, layer: self.layer.kind, source, turn: self.number, before: None }
     }
 }
 

@@ -48,7 +48,7 @@ fn report_within(
         let mut earlier = entries.iter().zip(&shapes).take(at).filter(|(_, wide)| wide.may_cover(shape));
         let hiding = earlier.find(|(wide, wide_shape)| {
             // Without steps left nothing is known: the search ends here.
-            !numbers.spend(1 + wide_shape.weight.saturating_mul(shape.weight))
+            !numbers.spend(1 + wide_shape.n_nested.min(shape.n_nested))
                 || covers(&wide.rule.conditions, &entry.rule.conditions, literal, &mut numbers)
                 || numbers.left == 0
         });
@@ -117,8 +117,8 @@ struct Shape {
     fields: u64,
     /// Of each field and each `any` the fields of which one must be asked for wherever the rule covers another.
     needs: Vec<u64>,
-    /// Values that are compared one with another.
-    weight: usize,
+    /// Conditions in `any` and `not`, and their values: these are compared as a whole.
+    n_nested: usize,
 }
 
 /// The bits of the fields that were seen; those that can imply each other share one.
@@ -155,7 +155,9 @@ impl Shape {
                 }
             }
             shape.needs.push(needs);
-            condition.visit(&mut |it| shape.weight = shape.weight.saturating_add(weight(it)));
+            if matches!(condition, Condition::Any(_) | Condition::Not(_)) {
+                condition.visit(&mut |it| shape.n_nested = shape.n_nested.saturating_add(1 + n_values(it)));
+            }
         }
         shape.needs.sort_unstable();
         shape.needs.dedup();
@@ -167,27 +169,19 @@ impl Shape {
     }
 }
 
-/// How many values a condition has, but those that are counted when they are compared.
-fn weight(condition: &Condition) -> usize {
+/// How many values a condition has, roughly.
+fn n_values(condition: &Condition) -> usize {
     match condition {
-        Condition::Contains(_) | Condition::Code(_) => 0,
-        Condition::DispatchCode(it) => it.len(),
-        Condition::ToolKind(it) => it.len(),
-        Condition::Phase(it) => it.len(),
-        Condition::BodyShape(it) => it.len(),
-        Condition::HttpStatus(it)
-        | Condition::Status(it)
-        | Condition::JsonRpcCode(it)
-        | Condition::CloseCode(it)
-        | Condition::ExitCode(it) => it.ranges().len(),
-        Condition::GrpcStatus(it) | Condition::SqlState(it) | Condition::ErrorCode(it) => it.len(),
+        Condition::Contains(it) => it.texts().len(),
+        Condition::Regex(it) => it.len(),
+        Condition::Code(it) => it.names().len(),
+        Condition::ErrorCode(it) | Condition::GrpcStatus(it) | Condition::SqlState(it) => it.len(),
         Condition::ExceptionType(it) => it.names().len(),
+        Condition::Provider(it) => it.names().len(),
         Condition::ToolName(it) | Condition::Method(it) => it.len(),
         Condition::Header(it) => it.iter().map(|it| 1 + it.values().map_or(0, <[_]>::len)).sum(),
         Condition::Json(it) => it.iter().map(|it| 1 + it.values().map_or(0, <[_]>::len)).sum(),
-        Condition::Provider(it) => it.names().len(),
-        Condition::Regex(it) => it.len(),
-        _ => 1,
+        _ => 0,
     }
 }
 
@@ -199,15 +193,13 @@ struct Numbered<'t> {
     left: usize,
 }
 
-impl Numbered<'_> {
-    /// Whether there is room for so many steps more. Once there is not, there is none at all.
-    const fn spend(&mut self, steps: usize) -> bool {
-        self.left = self.left.saturating_sub(steps);
+impl Values for Numbered<'_> {
+    /// Once there is no room for so many steps more, there is none at all.
+    fn spend(&mut self, n_values: usize) -> bool {
+        self.left = self.left.saturating_sub(n_values);
         self.left > 0
     }
-}
 
-impl Values for Numbered<'_> {
     fn needles(&mut self, wide: &Needles, narrow: &Needles) -> bool {
         // The rarest one comes first, so that most pairs are told apart by it.
         narrow.ids.iter().all(|id| {
@@ -222,6 +214,9 @@ impl Values for Numbered<'_> {
     }
 
     fn codes(&mut self, wide: &Codes, narrow: &Codes) -> bool {
-        self.spend(narrow.ids.len()) && narrow.ids.iter().all(|it| wide.mask.contains(*it))
+        narrow.ids.iter().all(|it| self.spend(1) && wide.mask.contains(*it))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -45,6 +45,24 @@ fn a_status_is_read_where_its_context_says_so() {
         ("The requested URL returned error: 500", &[500]),
         ("Twilio Client Error: [HTTP 400] 21608", &[400]),
         ("Status(apiVersion=v1, code=409, reason=Conflict)", &[409]),
+        ("Request Timeout (408)", &[408]),
+        ("504 Gateway Time-out", &[504]),
+        ("error 422 for POST /droplets: {}", &[422]),
+        ("Error 500 status sending message to http://h", &[500]),
+        ("HTTP Error 404.15 - Not Found", &[404]),
+        ("error 401 invalid credentials", &[401]),
+        ("status code 400 reading UserFeignClient#getHello()", &[400]),
+        ("Error code: 404 page x", &[404]),
+        ("upload failed with code 502 while uploading metadata", &[502]),
+        ("Error 503 first byte timeout", &[503]),
+        ("Error: 403 forbidden", &[403]),
+        ("409 conflict while updating x", &[409]),
+        ("code=404 err_code=10059 description='x'", &[404]),
+        ("npm error code E404\nnpm error 404  '@a/b@*' is not in this registry", &[404]),
+        ("401, message='Unauthorized', url='https://x.example/1'", &[401]),
+        ("400, message='', url='https://x.example/1'", &[400]),
+        ("[GET /users/{id}][401] searchUsersUnauthorized  &{Message:x}", &[401]),
+        ("`x`: [PUT /a][403] putAForbidden", &[403]),
     ] {
         assert_eq!(statuses(text), expected, "{text}");
     }
@@ -65,6 +83,24 @@ fn no_status_is_guessed_from_prose() {
         "1,431/1,375 chars",
         "ticket ABC-404",
         "at line 500, column 404",
+        "Error: 429 records are invalid",
+        "Error: 403 of 900 rows rejected",
+        "Import done, error 401 of 900 rows",
+        "Merge failed: 409 conflicts in 12 files",
+        "Merge failed: 409 conflict markers in 12 files",
+        "404 client errors were logged, and 500 internal errors",
+        "Error: 423 locked accounts",
+        "3 jobs ended in a deadlocked (423)",
+        "status: 450 of 900 rows",
+        "Generated code: 404 lines",
+        "Error: 500 MB are the limit",
+        "Error: 403.5 seconds are too long",
+        "Error: 403,112 rows are too many",
+        "Error: 403/900 rows failed",
+        "Error: 400+ rows",
+        "Error: 429 \u{437}\u{430}\u{43f}\u{438}\u{441}\u{435}\u{439}",
+        "responded with 403 rows",
+        "see table [x][404] and [GET it][401]",
         "\u{0660}\u{0664}\u{0660}\u{0664}",
     ] {
         assert_eq!(statuses(text), [0_u16; 0], "{text}");
@@ -93,6 +129,15 @@ fn codes_are_read_wherever_machines_print_them() {
         ("com.amazonaws.dynamodb.v20120810#ThrottlingException", "Throttling"),
         ("errors=[code=21608]", "21608"),
         ("npm error code E404", "E404"),
+        ("DiscordAPIError[50013]: Missing Permissions", "50013"),
+        ("(pymysql.err.ProgrammingError) (1146, \"Table 'a.b' doesn't exist\")", "1146"),
+        ("OperationalError: (2003, b'Can not connect')", "2003"),
+        ("[Errno -3] Temporary failure in name resolution", "EAI_AGAIN"),
+        ("[Errno 104] Connection reset by peer", "ECONNRESET"),
+        ("errno: -4077, syscall: 'read'", "ECONNRESET"),
+        ("{\"errno\":-4039}", "ETIMEDOUT"),
+        ("npm error errno -4058", "ENOENT"),
+        ("errno: -111", "ECONNREFUSED"),
     ] {
         assert_eq!(signals(text, &[code]).1, [code], "{text}");
     }
@@ -101,6 +146,11 @@ fn codes_are_read_wherever_machines_print_them() {
         ("the tokens of the user", "tokens"),
         ("took 1045 ms", "1045"),
         ("{\"error\":\"forbidden fruit\"}", "forbidden"),
+        ("[Errno -3] Temporary failure in name resolution", "3"),
+        ("[Errno -2] Name or service not known", "ENOENT"),
+        ("Row[1146] of the table", "1146"),
+        ("the point (1146, 12) is outside", "1146"),
+        ("mail to (550, 'no such user')", "550"),
     ] {
         assert!(signals(text, &[code]).1.is_empty(), "{text}");
     }
@@ -127,8 +177,29 @@ fn protocols_codes_keep_their_layer() {
         ("SQLSTATE[42S02]: Base table not found", "42S02"),
         ("ERROR 1045 (28000): Access denied", "28000"),
         ("250001 (08001): Failed to connect", "08001"),
+        ("('42S02', \"[42S02] [Microsoft][ODBC Driver] Invalid object name\")", "42S02"),
+        ("(pyodbc.OperationalError) ('08001', '[08001] [unixODBC] x')", "08001"),
+        ("('01000', \"[01000] [unixODBC][Driver Manager]Can't open lib\")", "01000"),
+        ("('HY000', 'The driver did not supply an error!')", "HY000"),
+        ("{'S': 'ERROR', 'C': '42P01', 'M': 'relation \"x\" does not exist'}", "42P01"),
+        ("{'S': 'ERROR', 'C': '42501', 'M': 'permission denied'}", "42501"),
+        ("{'S': 'FATAL', 'C': '72000', 'M': 'x'}", "72000"),
+        ("SQLSTATE[01000]: Warning", "01000"),
+        ("SQL state: 42P01", "42P01"),
+        ("pgcode='23505'", "23505"),
     ] {
         assert_eq!(signals(text, &[]).4, [state], "{text}");
+    }
+    for text in [
+        "('90210', 'Beverly Hills')",
+        "('42501', 'a town')",
+        "{'A': 'x', 'C': '42501'}",
+        "state: 90210",
+        "State: 28000",
+        "vitamin C 42P01",
+        "see table 42S02 of the book",
+    ] {
+        assert!(signals(text, &[]).4.is_empty(), "{text}");
     }
 }
 
@@ -177,6 +248,12 @@ fn a_hostile_text_costs_no_more_than_its_length() {
         "code=".repeat(3_000),
         "-3".repeat(8_000),
         "500 ".repeat(4_000),
+        "error 500 ".repeat(1_600),
+        "[GET /][401]".repeat(1_300),
+        "][401]".repeat(2_700),
+        "('42S02', '".repeat(1_400),
+        "{'C': '42P01'".repeat(1_200),
+        "errno -3".repeat(2_000),
     ] {
         let failure = Failure { message: text, ..Failure::default() };
         let signals = read(&failure, &map, true);

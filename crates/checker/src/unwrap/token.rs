@@ -2,99 +2,9 @@
 //!
 //! The pass is linear, keeps no copy of the text, and looks at most a few dozen bytes around a word.
 
-use super::{Reader, grpc_status, number};
-
-/// Fields whose value is a code.
-const CODE_FIELDS: [&str; 26] = [
-    "code",
-    "error",
-    "error_code",
-    "errorcode",
-    "errcode",
-    "err_code",
-    "type",
-    "error_type",
-    "errortype",
-    "reason",
-    "status",
-    "errno",
-    "kind",
-    "subcode",
-    "error_subcode",
-    "suberror",
-    "error_codes",
-    "faultcode",
-    "tag",
-    "__type",
-    "exception",
-    "err",
-    "name",
-    "status_code",
-    "statuscode",
-    "title",
-];
-
-/// Words right before a number that make it a code.
-const NUMBER_FIELDS: [&str; 18] = [
-    "code",
-    "error",
-    "error_code",
-    "errorcode",
-    "errcode",
-    "errno",
-    "err",
-    "number",
-    "subcode",
-    "error_subcode",
-    "msg",
-    "error_codes",
-    "ora",
-    "sqlcode",
-    "exception",
-    "codes",
-    "curl",
-    "returncode",
-];
-
-/// The shapes of all words that a value is looked for behind: for each first letter, by its last five bits, one bit for
-/// each length. Most words in front of a value have none of these shapes, and need not be compared with each.
-const FIELD_SHAPES: [u32; 32] = {
-    const OTHERS: [&str; 12] = [
-        "received",
-        "sent",
-        "close",
-        "closed",
-        "code",
-        "status",
-        "exitcode",
-        "exit_code",
-        "curl",
-        "errno",
-        "sqlstate",
-        "state",
-    ];
-    let mut shapes = [0; 32];
-    add_shapes(&mut shapes, &CODE_FIELDS);
-    add_shapes(&mut shapes, &NUMBER_FIELDS);
-    add_shapes(&mut shapes, &OTHERS);
-    shapes
-};
-
-#[expect(clippy::indexing_slicing, reason = "evaluated while compiling")]
-const fn add_shapes(shapes: &mut [u32; 32], words: &[&str]) {
-    let mut at = 0;
-    while at < words.len() {
-        let word = words[at].as_bytes();
-        shapes[(word[0] & 31) as usize] |= 1 << word.len();
-        at += 1;
-    }
-}
-
-/// Whether a word may be one of the fields, in any case.
-fn may_be_field(word: &str) -> bool {
-    let first = word.as_bytes().first().copied().unwrap_or_default();
-    word.len() < 32 && FIELD_SHAPES.get(usize::from(first & 31)).is_some_and(|it| it >> word.len() & 1 == 1)
-}
+use super::field::{CODE_FIELDS, NUMBER_FIELDS, may_be_field};
+use super::{Reader, grpc_status, number, state};
+use crate::names::errno;
 
 /// Shape of a word.
 #[derive(Clone, Copy, Default)]
@@ -244,8 +154,32 @@ impl<'a> Context<'a, '_, '_> {
                 self.reader.code(compound);
             }
         }
-        if let Some(previous) = self.previous {
-            self.valued(word, previous, next, shape.n_digits > 0);
+        if shape.n_digits > 0 && word.text.len() == 5 {
+            self.state(word);
+        }
+        if let Some(previous) = self.previous
+            && !word.is_number
+            && may_be_field(previous.text)
+        {
+            self.valued(word, previous, next);
+        }
+    }
+
+    /// Five characters that may be a SQLSTATE.
+    fn state(&mut self, word: Word<'a>) {
+        if !state::has_shape(word.text) {
+            return;
+        }
+        let from = self.previous.map_or(0, |it| it.to);
+        let place = state::Place {
+            before_previous: self.before_previous.map_or("", |it| it.text),
+            previous: self.previous.map_or("", |it| it.text),
+            is_behind_number: self.previous.is_some_and(|it| it.is_number),
+            gap: self.text.get(from..word.from).unwrap_or_default(),
+            after: self.text.get(word.to..).unwrap_or_default(),
+        };
+        if place.holds(word.text) {
+            self.reader.sql_state(word.text);
         }
     }
 
@@ -270,28 +204,16 @@ impl<'a> Context<'a, '_, '_> {
     }
 
     /// A word that stands where a value stands.
-    fn valued(&mut self, word: Word<'a>, previous: Word<'a>, next: u8, has_digit: bool) {
-        let may_be_state = has_digit && word.text.len() == 5;
-        if !may_be_state && (word.is_number || !may_be_field(previous.text)) {
-            return;
-        }
+    fn valued(&mut self, word: Word<'a>, previous: Word<'a>, next: u8) {
         let Some(gap) = self.text.get(previous.to..word.from) else { return };
         // Words of a sentence, which most are.
-        if gap == " " && word.text.len() != 5 {
+        if gap == " " {
             return;
         }
         let is_field = gap.len() <= 8
             && gap.bytes().all(|it| b" :=(\"'\\[>.".contains(&it))
             && (gap.contains([':', '=', '.', '[']) || gap == ">");
-        if may_be_state && gap.len() <= 8 && is_sql_state(word.text) {
-            let is_state = ["SQLSTATE", "sqlstate", "SQLState", "state"].contains(&previous.text);
-            // MySQL's `ERROR 1045 (28000): …`, Snowflake's `250001 (08001): …`.
-            let is_second = gap == " (" && next == b')' && previous.is_number;
-            if is_state || is_second {
-                self.reader.sql_state(word.text);
-            }
-        }
-        if !is_field || word.is_number {
+        if !is_field {
             return;
         }
         let is_grpc_field = ["code", "StatusCode", "status", "Code", "Status"].contains(&previous.text);
@@ -307,6 +229,28 @@ impl<'a> Context<'a, '_, '_> {
         }
     }
 
+    /// A number with a minus in front.
+    fn negative(&mut self, word: Word<'a>, number: i64, before: &str) {
+        if (32_000..=32_768).contains(&number) && word.text.len() == 5 {
+            self.reader.rpc_code(-number);
+        } else if number <= 64 && before.ends_with("status -") {
+            self.reader.exit_code(-number);
+        } else if let Some(previous) = self.previous.filter(|it| it.text.eq_ignore_ascii_case("errno")) {
+            let gap = self.text.get(previous.to..word.from).unwrap_or_default();
+            // Python's `[Errno -3]` is the resolver's; libuv's are `errno: -4077` and, on Linux, `errno: -111`.
+            let name = match gap {
+                " -" if previous.text == "Errno" => errno::resolver(-number),
+                _ if gap.len() <= 6 && gap.bytes().all(|it| b" :=\"'-".contains(&it)) => {
+                    errno::libuv(-number)
+                }
+                _ => None,
+            };
+            if let Some(name) = name {
+                self.reader.code(name);
+            }
+        }
+    }
+
     fn number(&mut self, word: Word<'a>, next: u8) {
         if word.text.len() > 10 || next == b'%' {
             return;
@@ -318,11 +262,7 @@ impl<'a> Context<'a, '_, '_> {
                 .get(..before.len() - 1)
                 .is_some_and(|it| it.ends_with(|c: char| c.is_ascii_alphanumeric()));
         if is_negative {
-            if (32_000..=32_768).contains(&number) && word.text.len() == 5 {
-                self.reader.rpc_code(-number);
-            } else if number <= 64 && before.ends_with("status -") {
-                self.reader.exit_code(-number);
-            }
+            self.negative(word, number, before);
             return;
         }
         let after = self.text.get(word.to..).unwrap_or_default();
@@ -339,9 +279,9 @@ impl<'a> Context<'a, '_, '_> {
         let is_close = gap.len() <= 6 && gap.bytes().all(|it| b" :=(\"'\\[#-".contains(&it));
         let may_be_of = is_close && may_be_field(previous);
         let is_of = |words: &[&str]| may_be_of && words.iter().any(|it| previous.eq_ignore_ascii_case(it));
-        // A database's `(1142, "…")` opens the text; `ERROR 1045 (28000)`, `"code": 50001`, `[Errno 28]` say what they are.
-        let is_tuple = next == b',' && gap == "(" && word.from <= 2;
-        if is_tuple
+        // `ERROR 1045 (28000)`, `"code": 50001`, `[Errno 28]`, `ORA-00942` say what they are.
+        if (next == b',' && number::is_in_tuple(word.text, word.from, gap, after))
+            || (next == b']' && number::is_of_type(previous, gap))
             || is_of(&NUMBER_FIELDS)
             || (self.is_joined && previous.bytes().all(|it| it.is_ascii_uppercase()))
         {
@@ -349,7 +289,7 @@ impl<'a> Context<'a, '_, '_> {
         }
         if is_of(&["errno", "error"]) || previous.is_empty() {
             let is_errno = previous.eq_ignore_ascii_case("errno") || before.ends_with("os error ");
-            if let Some(name) = number::errno(number).filter(|_| is_errno) {
+            if let Some(name) = errno::system(number).filter(|_| is_errno) {
                 self.reader.code(name);
             }
         }
@@ -377,17 +317,4 @@ impl<'a> Context<'a, '_, '_> {
             self.reader.exit_code(number);
         }
     }
-}
-
-/// Five characters, of which at least one is a digit. Digits alone may be anything: only the classes that databases print
-/// as such count.
-pub(super) fn is_sql_state(text: &str) -> bool {
-    const CLASSES_OF_DIGITS: [&str; 12] =
-        ["08", "22", "23", "25", "28", "40", "42", "53", "54", "55", "57", "58"];
-    let is_part = |it: u8| it.is_ascii_digit() || it.is_ascii_uppercase();
-    text.len() == 5
-        && text.bytes().all(is_part)
-        && text.bytes().any(|it| it.is_ascii_digit())
-        && (text.bytes().any(|it| it.is_ascii_uppercase())
-            || CLASSES_OF_DIGITS.iter().any(|it| text.starts_with(it)))
 }

@@ -7,7 +7,7 @@ use agrajag_proto::v1;
 use checker::{Diagnostic, Entry, LayerKind, Outcome, RuleExplanation, Severity};
 use health_model::key::DEFAULT_PROJECT;
 use health_model::{Effect, EffectKind};
-use health_service::rules::{FileLayer, LayerInUse};
+use health_service::rules::{FileLayer, LayerInUse, Validated};
 use health_service::{Rules, Service};
 use ports::{RuleLayerKey, RuleLayerRecord};
 
@@ -80,7 +80,7 @@ pub(crate) async fn explain(
     if let Some(text) = &request.rules_yaml {
         check_length(text, "rules_yaml")?;
     }
-    let answer = service.explain(request).await;
+    let answer = service.explain(request).await?;
     let mut writes: Vec<v1::PlannedWrite> = answer.effects.iter().map(planned).collect();
     if answer.enqueues {
         writes.push(v1::PlannedWrite { key: None, what: "a diagnosis is asked for".to_owned() });
@@ -141,7 +141,7 @@ pub(crate) fn effective(
 }
 
 /// What a layer's text would be told. A text that cannot be used is an answer here, not an error.
-pub(crate) fn validate(
+pub(crate) async fn validate(
     service: &Service,
     it: v1::ValidateRulesRequest,
 ) -> Result<v1::ValidateRulesResponse, Error> {
@@ -151,32 +151,26 @@ pub(crate) fn validate(
     violations.finish()?;
     check_length(&it.yaml, "yaml")?;
     let key = RuleLayerKey { tenant_id: it.tenant_id, project_id: given(it.project_id) };
-    let found = service.rules().validate(&key, &it.yaml);
+    let Validated { n_rules, diagnostics, .. } = service.validate_rules(key, it.yaml).await?;
     let fit = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     Ok(v1::ValidateRulesResponse {
-        valid: found.iter().all(|it| it.severity != Severity::Error),
-        n_rules: fit(service.rules().read(&key, &it.yaml).rules.len()),
-        n_skipped: fit(n_skipped(&found)),
-        diagnostics: found.iter().map(diagnostic).collect(),
+        valid: diagnostics.iter().all(|it| it.severity != Severity::Error),
+        n_rules: fit(n_rules),
+        n_skipped: fit(n_skipped(&diagnostics)),
+        diagnostics: diagnostics.iter().map(diagnostic).collect(),
         revision: revision(service.revision()),
         warnings: Vec::new(),
     })
 }
 
-/// A layer that was put.
-pub(crate) fn stored_layer(
-    service: &Service,
-    it: RuleLayerRecord,
-    diagnostics: &[Diagnostic],
-    with_text: bool,
-) -> v1::RuleLayer {
+/// A layer of the store.
+pub(crate) fn stored_layer(it: RuleLayerRecord, found: &Validated, with_text: bool) -> v1::RuleLayer {
     let fit = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    let parsed = service.rules().read(&it.key, &it.text);
     v1::RuleLayer {
-        n_rules: fit(parsed.rules.len()),
-        shadow: parsed.is_shadow,
-        n_skipped: fit(n_skipped(diagnostics)),
-        diagnostics: diagnostics.iter().map(diagnostic).collect(),
+        n_rules: fit(found.n_rules),
+        shadow: found.is_shadow,
+        n_skipped: fit(n_skipped(&found.diagnostics)),
+        diagnostics: found.diagnostics.iter().map(diagnostic).collect(),
         tenant_id: it.key.tenant_id,
         project_id: it.key.project_id.unwrap_or_default(),
         source: v1::RuleLayerSource::Store.into(),
@@ -191,7 +185,7 @@ pub(crate) fn stored_layer(
 pub(crate) fn layers(
     service: &Service,
     tenant_id: &str,
-    stored: Vec<RuleLayerRecord>,
+    stored: Vec<(RuleLayerRecord, Validated)>,
     with_text: bool,
 ) -> Vec<v1::RuleLayer> {
     let mut layers: Vec<v1::RuleLayer> = service
@@ -201,10 +195,7 @@ pub(crate) fn layers(
         .filter(|it| it.key.tenant_id == tenant_id && !it.is_stored)
         .map(file_layer)
         .collect();
-    layers.extend(stored.into_iter().map(|it| {
-        let diagnostics = service.rules().validate(&it.key, &it.text);
-        stored_layer(service, it, &diagnostics, with_text)
-    }));
+    layers.extend(stored.into_iter().map(|(it, found)| stored_layer(it, &found, with_text)));
     // Of one level the store's, which wins, before the file's.
     layers.sort_by(|a, b| (&a.project_id, b.source).cmp(&(&b.project_id, a.source)));
     layers

@@ -51,6 +51,11 @@ fn pieces() -> impl Strategy<Value = String> {
         "available",
         "locked",
         "midnight",
+        "14:00",
+        " PST",
+        " PM",
+        " local time",
+        "America/New_York",
         "reached|1796047500",
         "FLOOD_WAIT_3",
     ]);
@@ -112,6 +117,9 @@ proptest! {
             at.format("%a, %d %b %Y %H:%M:%S GMT").to_string(),
             at.format("%A, %d-%b-%y %H:%M:%S GMT").to_string(),
             at.format("%a %b %e %H:%M:%S %Y").to_string(),
+            (at - TimeDelta::hours(8)).format("%Y-%m-%d %H:%M:%S PST").to_string(),
+            (at - TimeDelta::hours(4)).format("%b %e, %Y %I:%M:%S %p EDT").to_string(),
+            (at + TimeDelta::hours(2)).format("%a %b %e %H:%M:%S CEST %Y").to_string(),
         ] {
             let failure = failure(429, &[("retry-after", &value)], "", "");
             prop_assert_eq!(said(&failure, now()).map(|it| it.at), Some(at), "{}", value);

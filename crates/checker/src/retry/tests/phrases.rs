@@ -109,6 +109,12 @@ fn services() {
             "Rate limit exceeded. Available again at 13:30 UTC",
             "84600000 ms, text `Available again at 13:30 UTC`",
         ),
+        ("Please try again at 13:58 UTC", "0 ms, text `try again at 13:58 UTC`"),
+        ("Please try again at 10:00 EST", "3600000 ms, text `try again at 10:00 EST`"),
+        ("Please try again after 7:30 AM PDT", "1800000 ms, text `try again after 7:30 AM PDT`"),
+        ("Please retry at 16:00 GMT+1", "3600000 ms, text `retry at 16:00 GMT+1`"),
+        ("Try again at Nov 30, 2026 7:35 AM PST", "5700000 ms, text `Try again at Nov 30, 2026 7:35 AM PST`"),
+        ("retry_at: 14:30 UTC", "1800000 ms, text `retry_at: 14:30 UTC`"),
         ("Your limit resets at midnight UTC", "36000000 ms, text `resets at midnight UTC`"),
         (
             "limit reached, resets at Mon, 30 Nov 2026 14:05:00 GMT",
@@ -258,6 +264,14 @@ fn other_statements_say_nothing() {
         "LOCK_WAIT_5",
         "limit reached|5",
         "Your limit resets on April 27 at 5:30",
+        "Try again at 2026-11-30 15:00:00 America/New_York",
+        "Try again at 2026-11-30 15:00:00 Pacific Time",
+        "Try again after Nov 30, 2026 4:35 PM PT",
+        "Try again after 3:00 PM",
+        "Try again after 15:00 BST",
+        "Try again at 99:00 pm UTC",
+        "Try again after 99:00 pm UTC",
+        "retry_at: \"3:00 PM\"",
     ] {
         check(text, "nothing");
     }

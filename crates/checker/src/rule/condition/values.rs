@@ -40,9 +40,12 @@ impl Numbers {
     /// Whether each of them is among the other's.
     #[must_use]
     pub fn is_subset(&self, of: &Self) -> bool {
-        self.0
-            .iter()
-            .all(|(from, to)| of.0.iter().any(|(wide_from, wide_to)| wide_from <= from && to <= wide_to))
+        self.0.iter().all(|it| of.has_all_of(*it))
+    }
+
+    /// Whether one of the ranges holds a whole other one.
+    pub(crate) fn has_all_of(&self, (from, to): (i64, i64)) -> bool {
+        self.0.iter().any(|(wide_from, wide_to)| *wide_from <= from && to <= *wide_to)
     }
 
     /// The numbers, unless there are more than `limit`.
