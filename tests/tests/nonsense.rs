@@ -30,8 +30,18 @@ async fn is_well(server: &mut Server) {
 /// never the end of the server.
 #[tokio::test(flavor = "multi_thread")]
 async fn any_message_is_answered_or_refused_with_a_reason() {
+    any_message(Random::announced("any message")).await;
+}
+
+/// Seeds that once ended a call without an answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_that_ended_a_call_are_answered() {
+    // A heartbeat interval of the least number of seconds there is.
+    any_message(Random::new(11_250_319_935_843_784_520)).await;
+}
+
+async fn any_message(mut random: Random) {
     let mut server = Setup::sqlite().spawn().await;
-    let mut random = Random::announced("any message");
     let methods = nonsense::methods();
     let mut answered = 0_usize;
     for _ in 0..ROUNDS {

@@ -10,7 +10,7 @@ use ports::Revision;
 use super::caller::{caller, known, tool};
 use super::failure::{elapsed, failure, occurred_at};
 use super::fields::{MAX_ID, Violations, Warnings, given};
-use super::words;
+use super::{time, words};
 use crate::error::{Error, Violation};
 
 /// Bytes of the name of a report.
@@ -191,15 +191,12 @@ pub(crate) fn watch(
         parsed.ok()
     });
     violations.finish()?;
-    let heartbeat = wire.heartbeat_interval.map(|it| {
-        // Negative and malformed spans are clamped by the service, as everything out of its bounds.
-        std::time::Duration::try_from(it).unwrap_or_default()
-    });
     Ok(watch::WatchRequest {
         caller,
         tools,
         from,
-        heartbeat,
+        // The service clamps what is out of its bounds.
+        heartbeat: wire.heartbeat_interval.as_ref().map(time::length),
         surface: known(wire.surface, surface, || "surface".to_owned(), warnings),
         placement: known(wire.placement, placement, || "placement".to_owned(), warnings),
     })

@@ -28,6 +28,16 @@ pub(crate) fn delta(span: &Duration) -> Option<TimeDelta> {
     seconds.checked_add(&TimeDelta::nanoseconds(i64::from(span.nanos)))
 }
 
+/// The nearest length that is none below zero: a negative or malformed span is zero, one of over 10,000 years the
+/// longest. The conversion of `prost_types` negates what it is given, so the least number ends it with an overflow.
+pub(crate) fn length(span: &Duration) -> std::time::Duration {
+    match delta(span) {
+        Some(delta) => delta.to_std().unwrap_or_default(),
+        None if span.seconds > 0 => std::time::Duration::MAX,
+        None => std::time::Duration::ZERO,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +69,15 @@ mod tests {
         );
         assert_eq!(delta(&Duration { seconds: i64::MAX, nanos: 0 }), None);
         assert_eq!(delta(&Duration { seconds: 0, nanos: i32::MIN }), None);
+    }
+    #[test]
+    fn a_length_is_never_below_zero_nor_the_end_of_the_server() {
+        let of = |seconds, nanos| length(&Duration { seconds, nanos });
+        assert_eq!(of(1, 500_000_000), std::time::Duration::from_millis(1_500));
+        for (seconds, nanos) in [(i64::MIN, i32::MIN), (i64::MIN, 0), (-1, 0), (0, -1), (0, i32::MAX), (0, 0)]
+        {
+            assert_eq!(of(seconds, nanos), std::time::Duration::ZERO, "{seconds} {nanos}");
+        }
+        assert_eq!(of(i64::MAX, i32::MAX), std::time::Duration::MAX);
     }
 }
